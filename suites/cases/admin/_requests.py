@@ -24,7 +24,7 @@ BAD_VALUES = {
     "min.cleanable.dirty.ratio": "1.5",
 }
 BAD_NAMES = ("", ".", "..", "no spaces", "nor/slashes", "n" * 250)
-NOBODY = 77_777
+NO_SUCH_BROKER = 77_777
 """A broker id that no cluster has."""
 
 
@@ -87,7 +87,7 @@ def wrong_to_make(nodes, key):
         ({"configs": [{"name": key, "value": BAD_VALUES[key]}]}, errors.INVALID_CONFIG),
         ({"configs": [{"name": "no.such.setting", "value": "1"}]}, errors.INVALID_CONFIG),
         ({"configs": [{"name": key, "value": None}]}, errors.INVALID_CONFIG),
-        ({**by_hand, "assignments": _places({0: [NOBODY]})}, errors.INVALID_REPLICA_ASSIGNMENT),
+        ({**by_hand, "assignments": _places({0: [NO_SUCH_BROKER]})}, errors.INVALID_REPLICA_ASSIGNMENT),
         ({**by_hand, "assignments": _places({0: [taken], 2: [taken]})}, errors.INVALID_REPLICA_ASSIGNMENT),
         ({**by_hand, "assignments": _places({0: [taken, taken]})}, errors.INVALID_REPLICA_ASSIGNMENT),
         ({**by_hand, "assignments": _places({0: [taken], 1: []})}, errors.INVALID_REPLICA_ASSIGNMENT),
@@ -143,7 +143,7 @@ def wrong_to_grow(partitions, nodes):
         ({"count": partitions + 1, "assignments": []}, errors.INVALID_REPLICA_ASSIGNMENT),
         ({"count": partitions + 1, "assignments": one}, errors.INVALID_REPLICA_ASSIGNMENT),
         ({"count": partitions + 2, "assignments": [{"broker_ids": nodes[:1]}]}, 39),
-        ({"count": partitions + 1, "assignments": [{"broker_ids": [NOBODY]}]}, 39),
+        ({"count": partitions + 1, "assignments": [{"broker_ids": [NO_SUCH_BROKER]}]}, 39),
         ({"count": partitions + 1, "assignments": [{"broker_ids": []}]}, 39),
     )
 

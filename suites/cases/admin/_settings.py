@@ -21,7 +21,7 @@ class Spelling(NamedTuple):
 
     code: int
     spelled: tuple[Callable[[str], str], ...]
-    told: Callable[[str], str]
+    described: Callable[[str], str]
 
 
 def _as_it_is(text: str) -> str:
@@ -44,7 +44,7 @@ def _with_spaces(text: str) -> str:
     return text.replace(",", " , ")
 
 
-def _list_told(text: str) -> str:
+def _list_described(text: str) -> str:
     return ",".join(item.strip() for item in text.split(","))
 
 
@@ -56,7 +56,7 @@ SPELLINGS = {
     "int": Spelling(3, _NUMBER, lambda text: str(int(text))),
     "long": Spelling(5, _NUMBER, lambda text: str(int(text))),
     "double": Spelling(6, (_as_it_is, _with_blanks), lambda text: str(float(text))),
-    "list": Spelling(7, (_as_it_is, _with_blanks, _with_spaces), _list_told),
+    "list": Spelling(7, (_as_it_is, _with_blanks, _with_spaces), _list_described),
 }
 _NO_INT = ("", "many", "5.0", "1e3", "5_000", "0x10", str(INT + 1), str(-INT - 2))
 _NO_LONG = ("", "soon", "5.0", "1e3", "5_000", "10L", str(LONG + 1), str(-LONG - 2))

@@ -50,6 +50,6 @@ def each_node_does_what_an_admin_asks(wire):
 
 
 def _shows(wire, topic, node, count):
-    told = wire.metadata(topic, to=node)
-    found = sorted(row.partition_index for row in told.struct.topics[0].partitions)
-    return told.must(found == list(range(count)), f"node {node} shows the partitions {found}; they must be {count}")
+    answer = wire.metadata(topic, to=node)
+    found = sorted(row.partition_index for row in answer.struct.topics[0].partitions)
+    return answer.must(found == list(range(count)), f"node {node} shows the partitions {found}; they must be {count}")

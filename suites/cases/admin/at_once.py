@@ -48,9 +48,9 @@ def no_change_undoes_another(wire, topic):
 
 
 def _must_have(wire, topic, settings, appended):
-    told = wire.describe_configs(TOPIC, topic, [*settings, THROTTLED]).must_succeed()
-    found = {row.name: row.value for row in told.struct.results[0].configs}
+    answer = wire.describe_configs(TOPIC, topic, [*settings, THROTTLED]).must_succeed()
+    found = {row.name: row.value for row in answer.struct.results[0].configs}
     entries = sorted(found.pop(THROTTLED, "").split(","))
-    told.must(found == settings, f"the settings are {found}; they must be {settings}", "results[0].configs")
+    answer.must(found == settings, f"the settings are {found}; they must be {settings}", "results[0].configs")
     said = f"{THROTTLED} holds {entries}; it must hold {sorted(appended)}"
-    told.must(entries == sorted(appended), said, "results[0].configs")
+    answer.must(entries == sorted(appended), said, "results[0].configs")

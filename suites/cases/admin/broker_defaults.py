@@ -48,15 +48,15 @@ def topics_without_a_setting_follow_the_brokers(wire):
 
 def _from(wire, kind, name, key, value, *sources):
     """The setting has this value, and comes from one of these."""
-    told = wire.describe_configs(kind, name, [key]).must_succeed()
-    found = [(row.value, row.config_source) for row in told.at("results[0].configs")]
+    answer = wire.describe_configs(kind, name, [key]).must_succeed()
+    found = [(row.value, row.config_source) for row in answer.at("results[0].configs")]
     wanted = f"value {value} and source {' or '.join(map(str, sources))}"
-    return told.must(
+    return answer.must(
         found in [[(value, source)] for source in sources], f"{key} has (value, source) {found}; it must have {wanted}"
     )
 
 
 def _is_no_override(wire, topic, key):
-    told = wire.describe_configs(TOPIC, topic, [key]).must_succeed()
-    found = [row.config_source for row in told.at("results[0].configs")]
-    return told.must(TOPICS_OWN not in found and ALL_BROKERS not in found, f"{key} still comes from {found}")
+    answer = wire.describe_configs(TOPIC, topic, [key]).must_succeed()
+    found = [row.config_source for row in answer.at("results[0].configs")]
+    return answer.must(TOPICS_OWN not in found and ALL_BROKERS not in found, f"{key} still comes from {found}")

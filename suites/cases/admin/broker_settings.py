@@ -116,7 +116,7 @@ class SettingLayers:
                 acts[turn](self.rng.choice(self.wire.nodes))
                 self.wire.await_topic(self.topic)
             how = self._drawn()
-            self.wire.eventually(lambda how=how: self.must_be_told(*how), within=WITHIN_S)
+            self.wire.eventually(lambda how=how: self.must_be_described(*how), within=WITHIN_S)
             self.wire.eventually(self.must_be_in_force, within=WITHIN_S)
 
     # what is set
@@ -203,7 +203,7 @@ class SettingLayers:
         version = self.rng.choice([each for each in self.wire.versions("DescribeConfigs") if each >= 1])
         return node, version, self.rng.random() < 0.7, self.rng.choice((None, [], False, False))
 
-    def must_be_told(self, node, version, synonyms, everything):
+    def must_be_described(self, node, version, synonyms, everything):
         """Of that broker and of the topic as it is there."""
         asked = [*VALUES, STATIC] if everything is False else everything
         rows = self._rows(BROKER, str(node), asked, node, version, synonyms)
@@ -216,8 +216,8 @@ class SettingLayers:
             own = [(self.of_topic[key], OF_TOPIC)] if key in self.of_topic else []
             self._must_fit(key, rows[name], [*own, *self._chain(node, key)], version, synonyms)
         rows = self._rows(BROKER, ALL, list(VALUES), node, version, synonyms)
-        told = {key: row.value for key, row in rows.items() if row.config_source == OF_ALL}
-        self.wire.must(told == self.of_all, f"the settings of all brokers are {told}; it must be {self.of_all}")
+        reported = {key: row.value for key, row in rows.items() if row.config_source == OF_ALL}
+        self.wire.must(reported == self.of_all, f"the settings of all brokers are {reported}; it must be {self.of_all}")
 
     def _must_fit(self, key, row, chain, version, synonyms):
         found, wanted = (row.value, row.config_source), chain[0]
@@ -226,15 +226,15 @@ class SettingLayers:
         if synonyms:
             rest = [(each.value, each.source) for each in row.synonyms]
             names = [row.name if each.source == OF_TOPIC else key for each in row.synonyms]
-            told = [each.name for each in row.synonyms]
-            self.wire.must(told == names, f"the values behind {row.name} are those of {told}; they are of {names}")
+            behind = [each.name for each in row.synonyms]
+            self.wire.must(behind == names, f"the values behind {row.name} are those of {behind}; they are of {names}")
             self.wire.must(rest == chain, f"the values behind {row.name} are {rest}; they must be {chain}")
         else:
-            self.wire.must(not row.synonyms, f"{row.name} is reported with synonyms that nobody asked for")
+            self.wire.must(not row.synonyms, f"{row.name} is reported with synonyms that were not asked for")
         if version >= 3:
             self.wire.must(row.config_type == TYPES[key], f"{row.name} is reported with the type {row.config_type}")
             self.wire.must(
-                row.documentation is None, f"{row.name} is reported with a documentation that nobody asked for"
+                row.documentation is None, f"{row.name} is reported with a documentation that was not asked for"
             )
 
     def _rows(self, kind, name, keys, node, version, synonyms):

@@ -80,7 +80,7 @@ def _must_be_so(wire, names, node):
         wanted = sorted(name for name, own in names.items() if own)
         listed.must(found == wanted, f"v{version} lists {found}; it must list {wanted}", "config_resources")
     rows = [{"resource_type": CLIENT_METRICS, "resource_name": name, "configuration_keys": None} for name in names]
-    told = wire.ask(request("DescribeConfigs", resources=rows), to=node).must_succeed()
-    for row in told.struct.results:
+    answer = wire.ask(request("DescribeConfigs", resources=rows), to=node).must_succeed()
+    for row in answer.struct.results:
         own = {each.name: each.value for each in row.configs if each.config_source == OWN}
-        told.must(own == names[row.resource_name], f"it has {own}; it was given {names[row.resource_name]}")
+        answer.must(own == names[row.resource_name], f"it has {own}; it was given {names[row.resource_name]}")

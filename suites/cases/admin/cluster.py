@@ -19,12 +19,14 @@ def describe_cluster_agrees_with_metadata(wire):
     The controller may be any broker that takes a controller's requests, and another in each answer.
     """
     for node in wire.nodes:
-        seen, told = wire.metadata(to=node), wire.describe_cluster(to=node).must_succeed()
-        told.must_have("cluster_id", seen.struct.cluster_id)
-        views = [sorted((row[0], row[1], row[2]) for row in places(answer)) for answer in (seen, told)]
-        told.must(views[0] == views[1], f"the brokers are {views[1]}; Metadata names {views[0]}", "brokers")
+        seen, described = wire.metadata(to=node), wire.describe_cluster(to=node).must_succeed()
+        described.must_have("cluster_id", seen.struct.cluster_id)
+        views = [sorted((row[0], row[1], row[2]) for row in places(answer)) for answer in (seen, described)]
+        described.must(views[0] == views[1], f"the brokers are {views[1]}; Metadata names {views[0]}", "brokers")
         ids = [row[0] for row in views[1]]
-        told.must(told.struct.controller_id in ids, f"the controller {told.struct.controller_id} is no broker")
+        described.must(
+            described.struct.controller_id in ids, f"the controller {described.struct.controller_id} is no broker"
+        )
 
 
 @case(
@@ -33,13 +35,13 @@ def describe_cluster_agrees_with_metadata(wire):
     apis={"DescribeCluster": 0},
     detects=[edit_answer("cluster_authorized_operations", set=NOT_ASKED, api="DescribeCluster", skip=1)],
 )
-def authorized_operations_are_told_when_asked_for(wire):
+def authorized_operations_are_returned_when_asked_for(wire):
     """DescribeCluster MUST return the authorized operations when they are asked for, and only then."""
     wire.describe_cluster().must_succeed().must_have("cluster_authorized_operations", NOT_ASKED)
-    told = wire.ask(request("DescribeCluster", include_cluster_authorized_operations=True)).must_succeed()
-    told.must(
-        told.struct.cluster_authorized_operations != NOT_ASKED,
-        "the operations were asked for, and are not told",
+    answer = wire.ask(request("DescribeCluster", include_cluster_authorized_operations=True)).must_succeed()
+    answer.must(
+        answer.struct.cluster_authorized_operations != NOT_ASKED,
+        "the operations were asked for, and are not returned",
         "cluster_authorized_operations",
     )
 

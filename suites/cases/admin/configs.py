@@ -25,14 +25,14 @@ def settings_are_described_with_their_sources(wire, topic_of):
     An override has the topic as its source; a list of keys returns these alone; an unknown topic is refused (3).
     """
     topic = topic_of(configs={"retention.ms": "7654321"})
-    told = wire.describe_configs(TOPIC, topic).must_succeed()
-    rows = {row.name: row for row in told.struct.results[0].configs}
+    answer = wire.describe_configs(TOPIC, topic).must_succeed()
+    rows = {row.name: row for row in answer.struct.results[0].configs}
     missing = sorted(CORE - rows.keys())
-    told.must(not missing, f"the settings {missing} are not listed", "results[0].configs")
+    answer.must(not missing, f"the settings {missing} are not listed", "results[0].configs")
     own = (rows["retention.ms"].value, rows["retention.ms"].config_source)
-    told.must(own == ("7654321", DYNAMIC_TOPIC), f"retention.ms has value and source {own}", "results[0].configs")
+    answer.must(own == ("7654321", DYNAMIC_TOPIC), f"retention.ms has value and source {own}", "results[0].configs")
     other = rows["retention.bytes"].config_source
-    told.must(other != DYNAMIC_TOPIC, "retention.bytes is called an override of the topic", "results[0].configs")
+    answer.must(other != DYNAMIC_TOPIC, "retention.bytes is called an override of the topic", "results[0].configs")
 
     few = wire.describe_configs(TOPIC, topic, ["retention.ms", "no.such.setting"], synonyms=True).must_succeed()
     named = [row.name for row in few.struct.results[0].configs]
@@ -154,7 +154,7 @@ def a_changed_setting_outlives_a_restart(wire, topic, nodes):
 
 def overridden(wire, topic, wanted):
     """These and no others are the topic's own settings, but for some that a broker adds by itself."""
-    told = wire.describe_configs(TOPIC, topic).must_succeed()
-    own = {row.name: row.value for row in told.struct.results[0].configs if row.config_source == DYNAMIC_TOPIC}
+    answer = wire.describe_configs(TOPIC, topic).must_succeed()
+    own = {row.name: row.value for row in answer.struct.results[0].configs if row.config_source == DYNAMIC_TOPIC}
     known = {name: value for name, value in own.items() if name in CORE | wanted.keys()}
-    return told.must(known == wanted, f"the topic's own settings are {known}; they must be {wanted}", "results")
+    return answer.must(known == wanted, f"the topic's own settings are {known}; they must be {wanted}", "results")

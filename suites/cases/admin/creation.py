@@ -23,10 +23,12 @@ def a_topic_is_what_was_asked_for_everywhere(wire, topic_of):
     topic = topic_of(partitions=3, replicas=replicas, configs={"retention.ms": "7654321"})
 
     for node in wire.nodes:
-        told = wire.metadata(topic, to=node)
-        parts = sorted((row.partition_index, len(row.replica_nodes)) for row in told.struct.topics[0].partitions)
+        answer = wire.metadata(topic, to=node)
+        parts = sorted((row.partition_index, len(row.replica_nodes)) for row in answer.struct.topics[0].partitions)
         wanted = [(partition, replicas) for partition in range(3)]
-        told.must(parts == wanted, f"node {node} shows (partition, replicas) {parts}; they must be {wanted}", "topics")
+        answer.must(
+            parts == wanted, f"node {node} shows (partition, replicas) {parts}; they must be {wanted}", "topics"
+        )
     settings = wire.configs_of_topic(topic)
     wire.must(settings.get("retention.ms") == "7654321", f"retention.ms is {settings.get('retention.ms')}")
     for partition in range(3):
@@ -64,12 +66,12 @@ def each_bad_creation_has_its_own_code_and_harms_no_other(wire, topic):
         del bad[nowhere]  # KAFKA-7382: a controller with ZooKeeper does not compare assignments with its brokers
     answer = wire.create_topics([row(good, 2), *(asked for asked, _ in bad.values())])
 
-    codes = {told.name: told.error_code for told in answer.struct.topics}
+    codes = {result.name: result.error_code for result in answer.struct.topics}
     wanted = {good: 0, **{name: code for name, (_, code) in bad.items()}}
     for name, code in wanted.items():
         with wire.part(errors.name(code)):
-            told = errors.name(codes[name]) if name in codes else "not told"
-            answer.must(codes.get(name) == code, f"{name} is {told}; it must be {errors.name(code)}", "topics")
+            result = errors.name(codes[name]) if name in codes else "not returned"
+            answer.must(codes.get(name) == code, f"{name} is {result}; it must be {errors.name(code)}", "topics")
     wire.await_topic(good)
     for name in [name for name in bad if name != topic]:
         with wire.part(f"{name} afterwards"):
@@ -132,8 +134,8 @@ def validate_only_makes_no_topic(wire, topic):
     wire.create_topic(topic, validate_only=True).must_be_refused(errors.TOPIC_ALREADY_EXISTS)
 
     for node in wire.nodes:
-        told = wire.metadata(name, to=node)
-        told.must_have("topics[0].error_code", errors.UNKNOWN_TOPIC_OR_PARTITION)
+        answer = wire.metadata(name, to=node)
+        answer.must_have("topics[0].error_code", errors.UNKNOWN_TOPIC_OR_PARTITION)
     wire.create_topic(name, partitions=3).must_succeed()
     wire.await_topic(name)
 
@@ -150,7 +152,7 @@ def minus_one_means_the_brokers_defaults(wire):
     """
     defaults = [wire.setting("num.partitions"), wire.setting("default.replication.factor")]
     if not all(value and value.isdigit() for value in defaults):
-        wire.not_applicable("the brokers do not tell num.partitions and default.replication.factor")
+        wire.not_applicable("the brokers do not return num.partitions and default.replication.factor")
     partitions, replicas = (int(value) for value in defaults)
     name = wire.name()
     made = wire.create_topic(name, partitions=-1, replicas=-1).must_succeed()
@@ -184,5 +186,7 @@ def of_many_creations_at_once_one_succeeds(wire):
         if n not in made:
             answer.must_be_refused(errors.TOPIC_ALREADY_EXISTS, errors.NOT_CONTROLLER)
     wire.await_topic(name)
-    told = wire.metadata(name)
-    told.must(len(told.struct.topics[0].partitions) == 1 + made[0] % 4, "it has another number of partitions", "topics")
+    metadata = wire.metadata(name)
+    metadata.must(
+        len(metadata.struct.topics[0].partitions) == 1 + made[0] % 4, "it has another number of partitions", "topics"
+    )

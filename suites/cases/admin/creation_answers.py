@@ -23,7 +23,7 @@ SETTINGS = {
     needs=["partitions", "topic-settings"],
     detects=["H22", "H23"],
 )
-def a_creation_tells_what_is_made(wire, rng):
+def a_creation_returns_what_is_made(wire, rng):
     """CreateTopics MUST return from v5 on for each topic its partitions, its replicas and all settings that are in
     force for it, each with its value and source as DescribeConfigs returns them once it is created; and the same where
     it only validates.
@@ -39,19 +39,19 @@ def a_creation_tells_what_is_made(wire, rng):
         placed = {0: rng.sample(nodes, 1), 1: rng.sample(nodes, 1)}
         rows.append(wire.topic_row(wire.name("t"), -1, -1, {}, placed))
         rng.shuffle(rows)
-        tried = _told(wire, rows, version, trial=True)
+        tried = _returned(wire, rows, version, trial=True)
         for row in rows:
             absent = wire.metadata(row["name"]).struct.topics[0].error_code
             wire.must(absent == 3, f"{row['name']} was to be checked alone, and has error {absent}")
-        made = _told(wire, rows, version, trial=False)
+        made = _returned(wire, rows, version, trial=False)
         for row in rows:
             name = row["name"]
             wire.await_topic(name)
             wire.must(tried[name] == made[name], f"{name}: {_differ(tried[name], made[name])} on trial")
-            wire.eventually(lambda name=name, told=made[name]: _must_be_so(wire, name, told), within=WITHIN_S)
+            wire.eventually(lambda name=name, created=made[name]: _must_be_so(wire, name, created), within=WITHIN_S)
 
 
-def _told(wire, rows, version, *, trial):
+def _returned(wire, rows, version, *, trial):
     """(partitions, replicas, settings) of each."""
     wire.will_make(wire.made_topics, *(row["name"] for row in rows))
     asked = request("CreateTopics", topics=rows, timeout_ms=20_000, validate_only=trial)
@@ -71,17 +71,17 @@ def _settings(rows):
     return {row.name: (row.value, row.config_source, row.read_only, row.is_sensitive) for row in rows}
 
 
-def _must_be_so(wire, name, told):
+def _must_be_so(wire, name, created):
     listed = wire.metadata(name).must_succeed().struct.topics[0].partitions
     described = wire.describe_configs(TOPIC, name).must_succeed()
     found = _settings(described.struct.results[0].configs)
-    found |= {key: row for key, row in told[2].items() if key not in found and key.startswith(HIDDEN)}
+    found |= {key: row for key, row in created[2].items() if key not in found and key.startswith(HIDDEN)}
     now = len(listed), len(listed[0].replica_nodes), found
-    described.must(now == told, f"{name}: {_differ(told, now)} now", "results[0].configs")
+    described.must(now == created, f"{name}: {_differ(created, now)} now", "results[0].configs")
 
 
-def _differ(told, other):
+def _differ(created, other):
     """The first value that differs between two answers."""
-    pairs = [("the partitions", told[0], other[0]), ("the replicas", told[1], other[1])]
-    pairs += [(key, told[2].get(key), other[2].get(key)) for key in sorted({*told[2], *other[2]})]
+    pairs = [("the partitions", created[0], other[0]), ("the replicas", created[1], other[1])]
+    pairs += [(key, created[2].get(key), other[2].get(key)) for key in sorted({*created[2], *other[2]})]
     return next((f"{what}: {one} and {two}" for what, one, two in pairs if one != two), "no difference")

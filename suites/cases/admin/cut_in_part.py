@@ -27,9 +27,11 @@ def each_partition_of_a_deletion_is_cut_for_itself(wire, topic_of):
     rows = [{"partition_index": index, "offset": offset} for index, offset in ((three, -1), (one, 2), (two, 9))]
     asked = request("DeleteRecords", timeout_ms=20_000, topics=[{"name": topic, "partitions": rows}])
     answer = wire.ask(asked, to=wire.leader(topic, one), may_take_s=20)
-    told = {row.partition_index: (row.error_code, row.low_watermark) for row in answer.struct.topics[0].partitions}
+    results = {row.partition_index: (row.error_code, row.low_watermark) for row in answer.struct.topics[0].partitions}
     wanted = {one: (0, 2), two: (errors.OFFSET_OUT_OF_RANGE, -1), three: (0, 5)}
-    answer.must(told == wanted, f"(error, log start) of the partitions are {told}; they must be {wanted}", "topics")
+    answer.must(
+        results == wanted, f"(error, log start) of the partitions are {results}; they must be {wanted}", "topics"
+    )
     for partition, values in ((one, ["0.2"]), (two, [f"1.{n}" for n in range(4)]), (three, [])):
         wire.read_all(topic, partition).must_hold(*values)
     wire.read_all(topic, four).must_hold(*(f"3.{n}" for n in range(6)))

@@ -59,8 +59,8 @@ def a_setting_that_is_taken_lets_topics_be_made(wire, rng):
 
 def _must_be_in_force(wire, name, value):
     for node in wire.nodes:
-        told = wire.describe_configs(BROKER, str(node), [name]).must_succeed()
-        found = [row.value for row in told.at("results[0].configs")]
+        answer = wire.describe_configs(BROKER, str(node), [name]).must_succeed()
+        found = [row.value for row in answer.at("results[0].configs")]
         wire.must(found and _same(found[0], value), f"{name} is {found} at node {node}; it was set to {value!r}")
 
 

@@ -45,7 +45,7 @@ def a_topic_made_again_is_another(wire, topic):
     apis={"DeleteTopics": 1},
     detects=[edit_answer("responses[].error_code", set=0, api="DeleteTopics")],
 )
-def deleting_what_is_not_there_is_told(wire, topic):
+def deleting_what_is_not_there_is_refused(wire, topic):
     """Deleting a topic that does not exist MUST be refused with UNKNOWN_TOPIC_OR_PARTITION, and harm no other."""
     absent = wire.name("absent")
     answer = wire.delete_topic(absent, topic)

@@ -114,28 +114,30 @@ def _made_again(wire, one, settings):
 
 
 def _must_have_partitions(wire, one):
-    def told():
+    def check():
         answer = wire.metadata(one.name).must_succeed()
         found = sorted(row.partition_index for row in answer.struct.topics[0].partitions)
         wanted = list(range(one.partitions))
         answer.must(found == wanted, f"the partitions are {found}; they must be {wanted}", "topics[0].partitions")
 
-    wire.eventually(told, within=WITHIN_S)
+    wire.eventually(check, within=WITHIN_S)
 
 
 def _must_come_from_elsewhere(wire, one):
     """Each setting asked for by name is described once, an override with its value, any other with a source that is not
     the topic; and its synonyms begin with the value in force (KIP-226).
     """
-    told = wire.describe_configs(TOPIC, one.name, sorted(VALUES), synonyms=True).must_succeed()
-    rows = told.struct.results[0].configs
+    answer = wire.describe_configs(TOPIC, one.name, sorted(VALUES), synonyms=True).must_succeed()
+    rows = answer.struct.results[0].configs
     names = sorted(row.name for row in rows)
-    told.must(names == sorted(VALUES), f"asked for {sorted(VALUES)} it describes {names}", "results[0].configs")
+    answer.must(names == sorted(VALUES), f"asked for {sorted(VALUES)} it describes {names}", "results[0].configs")
     for row in rows:
         own = row.config_source == DYNAMIC_TOPIC
-        told.must(own == (row.name in one.settings), f"{row.name} has source {row.config_source}", "results[0].configs")
+        answer.must(
+            own == (row.name in one.settings), f"{row.name} has source {row.config_source}", "results[0].configs"
+        )
         first = [(each.value, each.source) for each in row.synonyms[:1]]
-        told.must(
+        answer.must(
             not first or first == [(row.value, row.config_source)],
             f"{row.name} is {row.value} by source {row.config_source}; the first of its synonyms is {first}",
             "results[0].configs",

@@ -93,7 +93,7 @@ def _wrong(wire, nodes):
         for key, value in rows_of.BAD_VALUES.items()
     ]
     if wire.case_context.has_zookeeper:  # KAFKA-7382: it does not compare assignments with its brokers
-        wrong = [row for row in wrong if str(rows_of.NOBODY) not in str(row)]
+        wrong = [row for row in wrong if str(rows_of.NO_SUCH_BROKER) not in str(row)]
     return wrong
 
 
@@ -126,7 +126,7 @@ def each_wrong_growth_is_refused_for_what_is_wrong(wire, topic_of, rng):
     """
     nodes, topic = sorted(wire.nodes), topic_of(partitions=2)
     for fields, code in rows_of.wrong_to_grow(2, nodes):
-        if wire.case_context.has_zookeeper and str(rows_of.NOBODY) in str(fields):
+        if wire.case_context.has_zookeeper and str(rows_of.NO_SUCH_BROKER) in str(fields):
             continue
         for trial in (True, False):
             with wire.part(f"{rows_of.words(fields)}{', validate_only' if trial else ''}"):
@@ -174,7 +174,7 @@ def each_wrong_change_is_refused_and_none_is_made(wire, topic_of, rng):
             asked = ", ".join(f"{name} {HOW[how]} {value}" for name, how, value in changes)
             with wire.part(f"{asked}{', validate_only' if trial else ''}"):
                 wire.change_configs(TOPIC, topic, rows, validate_only=trial).must_be_refused(code)
-    told = wire.configs_of_topic(topic)
-    kept = {name: told.get(name) for name in (KEPT, "retention.bytes", *LISTS)}
+    described = wire.configs_of_topic(topic)
+    kept = {name: described.get(name) for name in (KEPT, "retention.bytes", *LISTS)}
     wanted = {KEPT: "7654321", "retention.bytes": "-1", **dict.fromkeys(LISTS, "")}
     wire.must({name: value or "" for name, value in kept.items()} == wanted, f"its settings are {kept}")

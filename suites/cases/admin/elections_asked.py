@@ -47,8 +47,8 @@ def each_partition_has_its_own_result(wire, topic_of, rng):
             codes = {code for _, _, code in found} | ({answer.struct.error_code} if version >= KINDS else set())
             answer.must(codes and 0 not in codes, f"election type {kind} is answered with {sorted(codes)}, not refused")
         elif rows is None:
-            told = sorted((name, part, code) for name, part, code in found if name in counts)
-            answer.must(not told, f"of all partitions it tells of {told}, which have no need of an election")
+            needless = sorted((name, part, code) for name, part, code in found if name in counts)
+            answer.must(not needless, f"of all partitions it names {needless}, which have no need of an election")
         else:
             wanted = {
                 (row["topic"], part, _code(part, counts.get(row["topic"], 0)))

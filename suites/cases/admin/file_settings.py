@@ -71,8 +71,8 @@ class StartedWith:
         topic = self.wire.name("t")
         self.wire.metadata(topic, create=True).examined = True  # it is on its way
         self.wire.await_topic(topic)
-        told = self.wire.metadata(topic).must_succeed()
-        told.must(len(told.struct.topics[0].partitions) == self.number(name), f"{name} is {self.values[name]}")
+        answer = self.wire.metadata(topic).must_succeed()
+        answer.must(len(answer.struct.topics[0].partitions) == self.number(name), f"{name} is {self.values[name]}")
 
     def delete_topic_enable(self, _):
         topic = self._topic()
@@ -91,16 +91,18 @@ class StartedWith:
 
     def log_message_timestamp_type(self, _):
         topic, sent_ms = self._topic(), self.wire.now_ms() - HOUR_MS
-        told = self.wire.produce(topic, batch(at=[sent_ms])).must_be_at(0)
-        told.must(told.log_append_time > sent_ms, f"the record has the time of its append, not {told.log_append_time}")
-        self.wire.list_offsets(topic, at=sent_ms + 1).must_name(offset=0, timestamp=told.log_append_time)
+        answer = self.wire.produce(topic, batch(at=[sent_ms])).must_be_at(0)
+        answer.must(
+            answer.log_append_time > sent_ms, f"the record has the time of its append, not {answer.log_append_time}"
+        )
+        self.wire.list_offsets(topic, at=sent_ms + 1).must_name(offset=0, timestamp=answer.log_append_time)
 
     def log_retention(self, _):
         """Before and after another setting of the logs was changed while the brokers ran."""
         self._old_must_go()
         try:
             self.wire.change_configs(BROKER, ALL, [(ANOTHER, SET, "7200000")]).must_succeed()
-            self.wire.eventually(lambda: self._must_tell(ANOTHER, "7200000"), within=WITHIN_S)
+            self.wire.eventually(lambda: self._must_be_in_force(ANOTHER, "7200000"), within=WITHIN_S)
             self._old_must_go()
         finally:
             self.wire.change_configs(BROKER, ALL, [(ANOTHER, DELETE, None)])
@@ -117,10 +119,10 @@ class StartedWith:
     def _kept_by(self):
         return next(f"{name}={value}" for name, value in self.values.items() if name.startswith("log.retention"))
 
-    def _must_tell(self, name, value):
-        told = self.wire.describe_configs(BROKER, str(self.wire.nodes[0]), [name]).must_succeed()
-        rows = [row.value for row in told.at("results[0].configs")]
-        told.must(rows == [value], f"{name} is {rows}; it must be {value}")
+    def _must_be_in_force(self, name, value):
+        answer = self.wire.describe_configs(BROKER, str(self.wire.nodes[0]), [name]).must_succeed()
+        rows = [row.value for row in answer.at("results[0].configs")]
+        answer.must(rows == [value], f"{name} is {rows}; it must be {value}")
 
     def _topic(self, configs=None):
         topic = self.wire.name("t")
@@ -166,7 +168,7 @@ def what_brokers_are_started_with_is_in_force(wire, rng, nodes):
     values = {name: rng.choice({**VALUES, **RETENTION}[name]) for name in (*names, kept_by)}
     values[MADE_ON_USE] = "true"
     nodes.start_with(values)
-    _must_be_told(wire, values)
+    _must_be_described(wire, values)
     started = StartedWith(wire, values)
     with wire.part(kept_by):
         started.log_retention(kept_by)
@@ -179,12 +181,12 @@ def what_brokers_are_started_with_is_in_force(wire, rng, nodes):
         wire.must(wire.setting(name) == value, f"{name} is {wire.setting(name)} again; it was {value} before")
 
 
-def _must_be_told(wire, values):
+def _must_be_described(wire, values):
     for node in wire.nodes:
-        told = wire.describe_configs(BROKER, str(node), sorted(values)).must_succeed()
-        found = {row.name: (row.value, row.config_source) for row in told.at("results[0].configs")}
+        answer = wire.describe_configs(BROKER, str(node), sorted(values)).must_succeed()
+        found = {row.name: (row.value, row.config_source) for row in answer.at("results[0].configs")}
         wanted = {name: (value, STATIC) for name, value in values.items()}
-        told.must(found == wanted, f"(value, source) are {found}; they must be {wanted}", "results[0].configs")
+        answer.must(found == wanted, f"(value, source) are {found}; they must be {wanted}", "results[0].configs")
 
 
 def _is_offered(wire, name):

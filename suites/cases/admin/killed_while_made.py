@@ -45,12 +45,12 @@ def a_node_that_dies_while_topics_are_made_comes_back(wire, nodes, rng):
 def _must_be_whole_or_unknown(wire, name):
     found = set()
     for node in wire.nodes:
-        told = wire.metadata(name, to=node)
-        row = told.struct.topics[0]
+        answer = wire.metadata(name, to=node)
+        row = answer.struct.topics[0]
         led = sum(each.leader_id >= 0 and not each.error_code for each in row.partitions)
         whole = row.error_code == 0 and led == PARTITIONS
         unknown = row.error_code == errors.UNKNOWN_TOPIC_OR_PARTITION
-        told.must(whole or unknown, f"{led} of {PARTITIONS} partitions are led, error {row.error_code}", "topics")
+        answer.must(whole or unknown, f"{led} of {PARTITIONS} partitions are led, error {row.error_code}", "topics")
         found.add(whole)
     wire.must(len(found) == 1, "some nodes know the topic, and others do not")
     if found == {True}:

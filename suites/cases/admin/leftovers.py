@@ -33,9 +33,9 @@ def a_topic_has_no_settings_of_one_that_was_refused(wire):
 
     wire.create_topic(name).must_succeed()
     wire.await_topic(name)
-    told = wire.describe_configs(TOPIC, name, list(wanted)).must_succeed()
-    left = {row.name: row.value for row in told.struct.results[0].configs if row.value == wanted[row.name]}
-    told.must(not left, f"the topic was made without settings and has {left}", "results[0].configs")
+    described = wire.describe_configs(TOPIC, name, list(wanted)).must_succeed()
+    left = {row.name: row.value for row in described.struct.results[0].configs if row.value == wanted[row.name]}
+    described.must(not left, f"the topic was made without settings and has {left}", "results[0].configs")
 
 
 @case(

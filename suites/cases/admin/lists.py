@@ -102,11 +102,13 @@ class Lists:
 
 def must_be(wire, topic, wanted):
     """These lists are what the topic has of its own, and the other is empty."""
-    told = wire.describe_configs(TOPIC, topic, list(LISTS)).must_succeed()
-    found = {row.name: row.value for row in told.struct.results[0].configs if row.value}
+    answer = wire.describe_configs(TOPIC, topic, list(LISTS)).must_succeed()
+    found = {row.name: row.value for row in answer.struct.results[0].configs if row.value}
     expected = {name: value for name, value in wanted.items() if value}
     at = next((name for name in LISTS if found.get(name) != expected.get(name)), None)
-    told.must(at is None, f"{at} is {shown(found.get(at))}; it must be {shown(expected.get(at))}", "results[0].configs")
+    answer.must(
+        at is None, f"{at} is {shown(found.get(at))}; it must be {shown(expected.get(at))}", "results[0].configs"
+    )
 
 
 def shown(value):

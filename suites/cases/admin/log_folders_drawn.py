@@ -14,7 +14,7 @@ WITH_ROOM, WITHIN_S, NOT_KNOWN, SLACK = 4, 20, -1, 1 << 16
     needs=["partitions"],
     detects=["H15", "H16"],
 )
-def each_partition_is_told_with_its_own_size(wire, topic_of, rng):
+def each_partition_is_described_with_its_own_size(wire, topic_of, rng):
     """DescribeLogDirs MUST return each requested partition that the node holds, once, with its own size and without a
     lag once it is in sync, and no other: for some partitions, for one named twice, for none and for all (null). The
     usable bytes of a folder, from v4 on, MUST NOT exceed its total bytes.
@@ -22,14 +22,14 @@ def each_partition_is_told_with_its_own_size(wire, topic_of, rng):
     Records of very different sizes in up to five partitions, 25 drawn requests at every node.
     """
     counts = {topic_of(partitions=count, what=f"t{count}"): count for count in (2, 3)}
-    folders = ToldFolders(wire, counts, rng)
+    folders = DescribedFolders(wire, counts, rng)
     for _ in range(25):
         if rng.random() < 0.5:
             folders.write()
         folders.ask()
 
 
-class ToldFolders:
+class DescribedFolders:
     """How many bytes were written to each partition."""
 
     def __init__(self, wire, counts, rng):
@@ -55,11 +55,11 @@ class ToldFolders:
         named = {(row["topic"], index) for row in rows or () for index in row["partitions"]}
         wanted = set(self.bytes) if rows is None else named & set(self.bytes)
 
-        def told():
+        def check():
             answer = wire.ask(request("DescribeLogDirs", topics=rows), version=version, to=node).must_succeed()
             self._must_fit(answer, self._held_by(node) & wanted, rows is None)
 
-        wire.eventually(told, within=WITHIN_S)
+        wire.eventually(check, within=WITHIN_S)
 
     def _held_by(self, node):
         answer = self.wire.metadata(*self.counts, to=node).must_succeed()

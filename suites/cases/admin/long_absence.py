@@ -27,7 +27,7 @@ ALONE = {"min.insync.replicas": "1"}
     apis={"CreateTopics": 5, "CreatePartitions": 0, "DescribeConfigs": 1, "IncrementalAlterConfigs": 0},
     detects=["K29"],
 )
-def who_was_away_tells_what_the_others_tell(wire, nodes, rng):
+def who_was_away_returns_what_the_others_return(wire, nodes, rng):
     """A node that was paused for so long that the cluster no longer keeps each single change MUST return what the
     others return once it goes on: no topic that was deleted, each that was created with its id and its partitions, and
     the settings of topics and brokers and the quotas that are in force, and no others; also after a restart then.
@@ -37,20 +37,20 @@ def who_was_away_tells_what_the_others_tell(wire, nodes, rng):
     """
     nodes.start_with(OFTEN_SNAPSHOT)
     away = rng.choice(wire.nodes)
-    cluster = ToldCluster(wire, rng, away)
+    cluster = DescribedCluster(wire, rng, away)
     cluster.begin()
-    cluster.must_be_told_by_all()
+    cluster.must_be_returned_by_all()
     nodes.pause(away)
     cluster.change()
     cluster.decide_much()
     nodes.resume(away)
-    cluster.must_be_told_by_all()
+    cluster.must_be_returned_by_all()
     rng.choice((nodes.crash, nodes.stop_and_start))(away)
-    cluster.must_be_told_by_all()
+    cluster.must_be_returned_by_all()
     cluster.must_be_of_use()
 
 
-class ToldCluster:
+class DescribedCluster:
     """What must be described: the partitions of topics, the settings that differ from the default, the quotas."""
 
     def __init__(self, wire, rng, away):
@@ -98,8 +98,8 @@ class ToldCluster:
             self.wire.rest(0.4)
 
     def _is_left_out(self):
-        told = [self.wire.metadata(to=node).struct.brokers for node in self.alive]
-        return all(self.away not in [row.node_id for row in rows] for rows in told)
+        views = [self.wire.metadata(to=node).struct.brokers for node in self.alive]
+        return all(self.away not in [row.node_id for row in rows] for rows in views)
 
     def _make(self, topic, partitions, configs):
         to, settings = self.rng.choice(self.alive), {**configs, **ALONE}
@@ -124,25 +124,25 @@ class ToldCluster:
         self.wire.ask(request("AlterClientQuotas", entries=[entry]), to=self.rng.choice(self.alive)).must_succeed()
         self.quotas[client] = {} if value is None else {"producer_byte_rate": value}
 
-    # what must be told
+    # what must be returned
 
-    def must_be_told_by_all(self):
+    def must_be_returned_by_all(self):
         for node in [*self.alive, self.away]:
             for what in (self._topics, self._settings, self._quotas):
                 self.wire.eventually(lambda node=node, what=what: what(node), within=WITHIN_S)
 
     def _topics(self, node):
-        told = self.wire.metadata(all_topics=True, to=node).must_succeed()
-        found = {row.name: (len(row.partitions), row.topic_id) for row in told.struct.topics}
+        answer = self.wire.metadata(all_topics=True, to=node).must_succeed()
+        found = {row.name: (len(row.partitions), row.topic_id) for row in answer.struct.topics}
         counts = {topic: found[topic][0] for topic in [*self.partitions, *self.gone] if topic in found}
-        told.must(
+        answer.must(
             counts == self.partitions,
-            f"node {node} tells of {counts} partitions; there are {self.partitions}",
+            f"node {node} returns {counts} partitions; there are {self.partitions}",
             "topics",
         )
         ids = {topic: found[topic][1] for topic in self.partitions}
         self.ids = ids if node == self.alive[0] else self.ids
-        told.must(ids == self.ids, f"node {node} tells other ids than node {self.alive[0]}", "topics")
+        answer.must(ids == self.ids, f"node {node} returns other ids than node {self.alive[0]}", "topics")
         for topic in self.gone:
             one = self.wire.metadata(topic, to=node)
             one.must_be_refused(errors.UNKNOWN_TOPIC_OR_PARTITION)
@@ -151,26 +151,28 @@ class ToldCluster:
         """What differs from the defaults, by topic and of all brokers."""
         names = [*self.partitions, *self.gone]
         rows = [{"resource_type": TOPIC, "resource_name": name, "configuration_keys": None} for name in names]
-        told = self.wire.ask(request("DescribeConfigs", resources=rows), to=node)
-        told.examined = True
-        results = {row.resource_name: row for row in told.struct.results}
+        answer = self.wire.ask(request("DescribeConfigs", resources=rows), to=node)
+        answer.examined = True
+        results = {row.resource_name: row for row in answer.struct.results}
         for topic, settings in self.settings.items():
             found = _changed(results[topic], [*settings, ONE, OTHER])
-            told.must(found == settings, f"node {node} tells {found} of {topic}; it has {settings}", "results")
+            answer.must(found == settings, f"node {node} returns {found} of {topic}; it has {settings}", "results")
         for topic in self.gone:
             code = results[topic].error_code
-            told.must(code in UNKNOWN, f"node {node} answers {code} for {topic}, which is gone", "results")
+            answer.must(code in UNKNOWN, f"node {node} answers {code} for {topic}, which is gone", "results")
         own = self.wire.describe_configs(BROKER, str(node), [OF_BROKERS]).must_succeed()
         sources = [row.config_source for row in own.struct.results[0].configs]
         right = (OF_ALL in sources) == bool(self.of_brokers)
-        own.must(right, f"node {node} tells {OF_BROKERS} of source {sources}; set are {self.of_brokers}", "results")
+        own.must(right, f"node {node} returns {OF_BROKERS} of source {sources}; set are {self.of_brokers}", "results")
 
     def _quotas(self, node):
         for client, wanted in self.quotas.items():
             row = {"entity_type": "client-id", "match_type": 0, "match": client}
-            told = self.wire.ask(request("DescribeClientQuotas", components=[row], strict=True), to=node).must_succeed()
-            found = {each.key: each.value for one in told.struct.entries or [] for each in one.values}
-            told.must(found == wanted, f"node {node} tells {found} of {client}; it was given {wanted}", "entries")
+            answer = self.wire.ask(
+                request("DescribeClientQuotas", components=[row], strict=True), to=node
+            ).must_succeed()
+            found = {each.key: each.value for one in answer.struct.entries or [] for each in one.values}
+            answer.must(found == wanted, f"node {node} returns {found} of {client}; it was given {wanted}", "entries")
 
     def must_be_of_use(self):
         """Each partition takes a record and gives it back; sent again it is known by its sequence."""

@@ -31,7 +31,7 @@ TYPES = {
     "unclean.leader.election.enable": 1,
     "min.cleanable.dirty.ratio": 6,
 }
-"""As DescribeConfigs tells them (DescribeConfigsResponse.ConfigType)."""
+"""As DescribeConfigs returns them (DescribeConfigsResponse.ConfigType)."""
 STEPS = ("make", "make", "delete", "grow", "change", "change", "replace")
 
 
@@ -54,7 +54,7 @@ def each_row_has_its_own_fate(wire, rng):
     topics = FollowedTopics(wire, rng)
     for _ in range(50):
         topics.step(rng.choice(STEPS))
-        topics.must_be_told()
+        topics.must_be_described()
 
 
 @case(
@@ -77,7 +77,7 @@ def what_was_done_stays_done(wire, rng, nodes):
             acts[turn](rng.choice(wire.nodes))
             for name in topics.there:
                 wire.await_topic(name)
-        topics.must_be_told()
+        topics.must_be_described()
 
 
 class Topic:
@@ -120,13 +120,13 @@ class FollowedTopics:
         ]
         rows = self._mixed(rows, lambda row: row.name)
         answer = self._ask("CreateTopics", version, topics=[row.fields for row in rows], validate_only=trial)
-        told = {row.name: row for row in answer.struct.topics}
+        results = {row.name: row for row in answer.struct.topics}
         self._codes(answer, rows, [(row.name, row.error_code) for row in answer.struct.topics], "topics")
         for row in rows:
             if not row.error and not trial:
-                self._take(answer, row, told[row.name], version)
+                self._take(answer, row, results[row.name], version)
             elif version >= 5 and row.error:
-                counts = (told[row.name].num_partitions, told[row.name].replication_factor)
+                counts = (results[row.name].num_partitions, results[row.name].replication_factor)
                 answer.must(counts == (-1, -1), f"{row.name} is refused, and reported with {counts}", "topics")
 
     def _good_or_bad(self, name, version):
@@ -134,7 +134,7 @@ class FollowedTopics:
         row = rows_of.made(self.rng, name, self.nodes, version)
         return row if self.rng.random() < 0.5 else rows_of.not_made(self.rng, row, self.nodes)
 
-    def _take(self, answer, row, told, version):
+    def _take(self, answer, row, result, version):
         made = row.change
         self.wire.await_topic(row.name)
         listed = self.wire.metadata(row.name).must_succeed().struct.topics[0]
@@ -143,14 +143,14 @@ class FollowedTopics:
         asked = row.fields["replication_factor"]
         answer.must(made.placed or asked in (-1, replicas), f"{row.name} has {replicas} replicas; {asked} were asked")
         if version >= 5:
-            counts = (told.num_partitions, told.replication_factor)
+            counts = (result.num_partitions, result.replication_factor)
             answer.must(counts == (count, replicas), f"it is reported with {counts}; it has {count}, {replicas}")
-            own = {each.name: each.value for each in told.configs if each.config_source == DYNAMIC_TOPIC}
+            own = {each.name: each.value for each in result.configs if each.config_source == DYNAMIC_TOPIC}
             own = {key: value for key, value in own.items() if key in rows_of.VALUES}
             answer.must(own == made.settings, f"it is reported with {own}; it must have {made.settings}", "topics")
         if version >= 7:
-            same = told.topic_id == listed.topic_id
-            answer.must(same, f"{row.name} is reported with the id {told.topic_id}; it has {listed.topic_id}")
+            same = result.topic_id == listed.topic_id
+            answer.must(same, f"{row.name} is reported with the id {result.topic_id}; it has {listed.topic_id}")
         before = self.gone.pop(row.name, None)
         answer.must(listed.topic_id != before, f"{row.name} has the id that it had before it was deleted")
         one = Topic(row.name, count, replicas, made.placed, made.settings)
@@ -179,11 +179,11 @@ class FollowedTopics:
             topics=[row.fields for row in rows],
             topic_names=[row.name for row in rows],
         )
-        told = [
+        codes = [
             (row.name if row.name is not None else str(row.topic_id), row.error_code) for row in answer.struct.responses
         ]
         ids = {str(one.id): one.name for one in self.there.values()}
-        self._codes(answer, rows, [(ids.get(name, name), code) for name, code in told], "responses")
+        self._codes(answer, rows, [(ids.get(name, name), code) for name, code in codes], "responses")
         for row in answer.struct.responses if version >= 6 else ():
             right = row.error_code or row.topic_id == self.there[row.name].id
             answer.must(right, f"{row.name} is reported with the id {row.topic_id}", "responses")
@@ -264,8 +264,8 @@ class FollowedTopics:
             rows = self._mixed(rows, lambda row: row.name)
         asked = {"resources": [row.fields for row in rows], "validate_only": trial}
         answer = self._ask(api, self._version(api), **asked)
-        told = [(row.resource_name, row.error_code) for row in answer.struct.responses]
-        self._codes(answer, rows, told, "responses")
+        codes = [(row.resource_name, row.error_code) for row in answer.struct.responses]
+        self._codes(answer, rows, codes, "responses")
         for row in rows:
             if not row.error and not trial:
                 self.there[row.name].settings = after[row.name]
@@ -302,11 +302,11 @@ class FollowedTopics:
         asked = request(api, **fields)
         return self.wire.ask(asked, to=self.wire.controller, version=version, may_take_s=20)
 
-    def _codes(self, answer, rows, told, field):
+    def _codes(self, answer, rows, codes, field):
         """Each row with its error code, once; one that was said twice as often as its broker likes."""
-        twice = {name for name, code in told if code == TWICE}
-        kept = [row for row in told if row[0] not in twice]
-        found = Counter([*kept, *{row for row in told if row[0] in twice}])
+        twice = {name for name, code in codes if code == TWICE}
+        kept = [row for row in codes if row[0] not in twice]
+        found = Counter([*kept, *{row for row in codes if row[0] in twice}])
         wanted = Counter({(row.name, row.error) for row in rows})
         extra, missing = sorted(found - wanted), sorted(wanted - found)
         answer.must(not extra and not missing, f"error codes are {extra}; they must be {missing}", field)
@@ -327,7 +327,7 @@ class FollowedTopics:
             self.wire.produce(name, made, partition, acks=acks).must_be_at(one.ends[partition])
             one.ends[partition] += 1
 
-    def must_be_told(self):
+    def must_be_described(self):
         """At a drawn node: partitions, nodes and ids; the settings of several, in a drawn way."""
         node = self.rng.choice(list(self.wire.nodes))
         self.wire.eventually(lambda: self._partitions_at(node), within=WITHIN_S)
@@ -363,16 +363,16 @@ class FollowedTopics:
         rows = [{"resource_type": TOPIC, "resource_name": name, "configuration_keys": keys[name]} for name in names]
         asked = request("DescribeConfigs", resources=rows, include_synonyms=synonyms)
         answer = self.wire.ask(asked, version=version, to=node)
-        told = {row.resource_name: row for row in answer.struct.results}
-        codes = {name: row.error_code for name, row in told.items()}
+        results = {row.resource_name: row for row in answer.struct.results}
+        codes = {name: row.error_code for name, row in results.items()}
         wanted = {name: 0 if name in self.there else NO_TOPIC for name in names}
         answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "results")
         for name in self.there:
-            self._settings_of(answer, told[name], keys[name], version, synonyms)
+            self._settings_of(answer, results[name], keys[name], version, synonyms)
 
-    def _settings_of(self, answer, told, keys, version, synonyms):
-        own = self.there[told.resource_name].settings
-        rows = {row.name: row for row in told.configs if row.name in rows_of.VALUES}
+    def _settings_of(self, answer, result, keys, version, synonyms):
+        own = self.there[result.resource_name].settings
+        rows = {row.name: row for row in result.configs if row.name in rows_of.VALUES}
         asked = set(rows_of.VALUES if keys is None else keys) & set(rows_of.VALUES)
         answer.must(set(rows) == asked, f"{sorted(rows)} are described; asked were {sorted(asked)}", "results")
         for name, row in rows.items():

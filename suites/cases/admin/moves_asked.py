@@ -4,7 +4,7 @@ from brokertrial.suites.case import case
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-NOBODY, WITHIN_S, WITH_FACTOR = 77_777, 30, 1
+NO_SUCH_BROKER, WITHIN_S, WITH_FACTOR = 77_777, 30, 1
 REFUSED, NONE_UNDER_WAY = errors.INVALID_REPLICA_ASSIGNMENT, errors.NO_REASSIGNMENT_IN_PROGRESS
 LOST = (errors.UNKNOWN_TOPIC_OR_PARTITION, REFUSED, NONE_UNDER_WAY)
 """Of a partition that there is not: the nodes may be looked at first, as Kafka did with ZooKeeper."""
@@ -91,9 +91,9 @@ class AskedMoves:
         rng, there = self.rng, self.placed.get(one)
         some = rng.sample(self.nodes, rng.randint(1, len(self.nodes)))
         if there is None:
-            return rng.choice((None, [], some, [NOBODY])), LOST[0]
+            return rng.choice((None, [], some, [NO_SUCH_BROKER])), LOST[0]
         good = there if rng.random() < 0.4 else some
-        odd = rng.choice((None, [], [good[0], good[0]], [NOBODY], [*good, NOBODY], [-1], *[good] * 5))
+        odd = rng.choice((None, [], [good[0], good[0]], [NO_SUCH_BROKER], [*good, NO_SUCH_BROKER], [-1], *[good] * 5))
         if odd is None:
             return odd, NONE_UNDER_WAY
         if not odd or len(set(odd)) < len(odd) or not set(odd) <= set(self.nodes):

@@ -49,5 +49,5 @@ def _no_list(rng, kind):
 
 
 def _must_be(wire, topic, size):
-    told = wire.describe_configs(TOPIC, topic, [CHANGED]).must_succeed()
-    told.must_have("results[0].configs[0].value", str(size))
+    answer = wire.describe_configs(TOPIC, topic, [CHANGED]).must_succeed()
+    answer.must_have("results[0].configs[0].value", str(size))

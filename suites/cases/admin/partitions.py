@@ -69,14 +69,14 @@ def partitions_may_be_placed_by_hand(wire, topic_of):
         wire.create_partitions(topic, 2, assignments=wrong).must_be_refused(errors.INVALID_REPLICA_ASSIGNMENT)
     wire.create_partitions(topic, 2, assignments=[[home]]).must_succeed()
     wire.eventually(lambda: shown(wire, topic, 2), within=20)
-    told = wire.metadata(topic)
-    placed = {part.partition_index: part.replica_nodes for part in told.struct.topics[0].partitions}
-    told.must(placed[1] == [home], f"the new partition is on {placed[1]}; it must be on {[home]}", "topics")
+    answer = wire.metadata(topic)
+    placed = {part.partition_index: part.replica_nodes for part in answer.struct.topics[0].partitions}
+    answer.must(placed[1] == [home], f"the new partition is on {placed[1]}; it must be on {[home]}", "topics")
 
 
 def shown(wire, topic, count):
     """Every node shows the topic with so many partitions."""
     for node in wire.nodes:
-        told = wire.metadata(topic, to=node)
-        found = sorted(part.partition_index for part in told.struct.topics[0].partitions)
-        told.must(found == list(range(count)), f"node {node} shows the partitions {found}, not {count}", "topics")
+        answer = wire.metadata(topic, to=node)
+        found = sorted(part.partition_index for part in answer.struct.topics[0].partitions)
+        answer.must(found == list(range(count)), f"node {node} shows the partitions {found}, not {count}", "topics")

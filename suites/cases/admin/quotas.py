@@ -49,11 +49,11 @@ def quotas_are_what_they_were_set_to(wire, rng):
             quotas.change()
             if turn % 5 == 4:
                 node = rng.choice(wire.nodes)
-                wire.eventually(lambda node=node: quotas.must_be_told(node), within=WITHIN_S)
+                wire.eventually(lambda node=node: quotas.must_be_described(node), within=WITHIN_S)
     finally:
         quotas.remove()
     for node in wire.nodes:
-        wire.eventually(lambda node=node: quotas.must_be_told(node), within=WITHIN_S)
+        wire.eventually(lambda node=node: quotas.must_be_described(node), within=WITHIN_S)
 
 
 class ClientQuotas:
@@ -90,9 +90,9 @@ class ClientQuotas:
             rows.append((self.entities[place], ops))
             after[place] = own
         answer = self._altered(rows, tried)
-        told = {_key(row.entity): row.error_code for row in answer.struct.entries}
+        codes = {_key(row.entity): row.error_code for row in answer.struct.entries}
         for place, own in after.items():
-            code = told.get(_key_of(self.entities[place]), -1)
+            code = codes.get(_key_of(self.entities[place]), -1)
             if place in wrong:
                 answer.must(
                     code in REFUSALS, f"{self.entities[place]} is answered {errors.name(code)}; one value is wrong"
@@ -106,7 +106,7 @@ class ClientQuotas:
         self._altered([(entity, [(key, None) for key in GOOD]) for entity in self.entities], False)
         self.own = [{} for _ in self.entities]
 
-    def must_be_told(self, node):
+    def must_be_described(self, node):
         """Each by a filter for it alone, and those of the user together."""
         for entity, own in zip(self.entities, self.own, strict=True):
             self._must_list([_row(kind, name) for kind, name in entity.items()], True, [(entity, own)], node)

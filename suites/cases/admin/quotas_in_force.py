@@ -60,9 +60,9 @@ def changes_beyond_the_quota_are_refused(wire):
         free, answer = created(other)
         answer.must_succeed().must_have("throttle_time_ms", 0)
 
-        told = {row.name: row for row in wire.metadata(refused, old, before, free).struct.topics}
-        wire.must(told[refused].error_code == errors.UNKNOWN_TOPIC_OR_PARTITION, "what was refused was made")
-        wire.must(len(told[old].partitions) == 1, "what was refused was changed")
+        metadata = {row.name: row for row in wire.metadata(refused, old, before, free).struct.topics}
+        wire.must(metadata[refused].error_code == errors.UNKNOWN_TOPIC_OR_PARTITION, "what was refused was made")
+        wire.must(len(metadata[old].partitions) == 1, "what was refused was changed")
         wire.eventually(lambda: created(client)[1].must_succeed(), within=2 * WITHIN_S)
     finally:
         _alter(wire, client, "controller_mutation_rate", None)
@@ -92,14 +92,18 @@ def bytes_beyond_the_quota_are_throttled(wire, topic):
 
     _alter(wire, client, "producer_byte_rate", BYTE_RATE)
     try:
-        answer = wire.until(throttled, within=WITHIN_S, what="who sends more than allowed is told to wait")
-        told = answer.struct.throttle_time_ms
+        answer = wire.until(throttled, within=WITHIN_S, what="who sends more than allowed is asked to wait")
+        throttle_ms = answer.struct.throttle_time_ms
         slack = 1000 * wire.slack_s
         answer.must(
-            answer.took_ms < told + slack, f"it took {answer.took_ms:.0f} ms; it tells to wait {told} ms from now on"
+            answer.took_ms < throttle_ms + slack,
+            f"it took {answer.took_ms:.0f} ms; it asks to wait {throttle_ms} ms from now on",
         )
-        late = wire.ask(request("Metadata", topics=[]), via="client", to=node, may_take_s=told / 1000 + WITHIN_S)
-        late.must(late.took_ms > told / 2, f"it took {late.took_ms:.0f} ms on a connection that rests for {told} ms")
+        late = wire.ask(request("Metadata", topics=[]), via="client", to=node, may_take_s=throttle_ms / 1000 + WITHIN_S)
+        late.must(
+            late.took_ms > throttle_ms / 2,
+            f"it took {late.took_ms:.0f} ms on a connection that rests for {throttle_ms} ms",
+        )
         _sent(wire, topic, "other", value).must_have("throttle_time_ms", 0)
     finally:
         _alter(wire, client, "producer_byte_rate", None)
@@ -110,8 +114,10 @@ def _sent(wire, topic, via, value):
 
 
 def _must_be_throttled(answer):
-    told = answer.struct.throttle_time_ms
-    return answer.must(told > 0, "it tells no time to wait; the client is beyond its quota", "throttle_time_ms")
+    throttle_ms = answer.struct.throttle_time_ms
+    return answer.must(
+        throttle_ms > 0, "it returns no time to wait; the client is beyond its quota", "throttle_time_ms"
+    )
 
 
 def _alter(wire, client, key, value):

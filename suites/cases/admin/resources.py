@@ -56,7 +56,7 @@ def _must_list(wire, kinds, wanted, none=None):
     rows = [(row.resource_type, row.resource_name) for row in answer.struct.config_resources]
     answer.must(len(set(rows)) == len(rows), "one of them is listed twice", "config_resources")
     strange = sorted({kind for kind, _ in rows} - set(kinds or (TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP)))
-    answer.must(not strange, f"it lists the kinds {strange}, which nobody asked for", "config_resources")
+    answer.must(not strange, f"it lists the kinds {strange}, which were not asked for", "config_resources")
     for kind, names in wanted.items():
         missing = sorted(names - {name for each, name in rows if each == kind})
         answer.must(not missing, f"of kind {kind} it does not list {missing}", "config_resources")

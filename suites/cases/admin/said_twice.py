@@ -31,9 +31,9 @@ def what_is_said_twice_of_settings_is_refused(wire, topic_of):
         resources = [*((topic, changes) for changes in rows), (other, [("retention.ms", SET, good["retention.ms"])])]
         with wire.part(name):
             answer = wire.ask(_altered(resources), to=wire.controller)
-            told = {row.resource_name: row.error_code for row in answer.struct.responses}
+            codes = {row.resource_name: row.error_code for row in answer.struct.responses}
             wanted = {topic: errors.INVALID_REQUEST, other: 0}
-            answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "responses")
+            answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "responses")
             wire.eventually(lambda good=good: overridden(wire, other, good), within=WITHIN_S)
             overridden(wire, topic, {"retention.ms": "7654321"})
 
@@ -54,9 +54,9 @@ def what_is_said_twice_of_topics_is_refused(wire, topic_of):
     with wire.part("grown twice"):
         asked = request("CreatePartitions", topics=rows, timeout_ms=20_000, validate_only=False)
         answer = wire.ask(asked, to=wire.controller)
-        told = {row.name: row.error_code for row in answer.struct.results}
+        returned = {row.name: row.error_code for row in answer.struct.results}
         wanted = {topic: errors.INVALID_REQUEST, grown: 0}
-        answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "results")
+        answer.must(returned == wanted, f"the error codes are {returned}; they must be {wanted}", "results")
     for name, named in (
         ("deleted twice", [(topic, ZERO_UUID), (topic, ZERO_UUID)]),
         ("by name and id", [(topic, wire.topic_id(topic))]),

@@ -27,10 +27,10 @@ def each_topic_of_a_request_grows_for_itself(wire, topic_of):
     answer = wire.ask(
         request("CreatePartitions", topics=rows, timeout_ms=20_000, validate_only=False), to=wire.controller()
     )
-    told = {row.name: row.error_code for row in answer.struct.results}
+    codes = {row.name: row.error_code for row in answer.struct.results}
     wrong = errors.INVALID_PARTITIONS
     wanted = {grows: 0, shrinks: wrong, absent: errors.UNKNOWN_TOPIC_OR_PARTITION, stays: wrong, more: 0}
-    answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "results")
+    answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "results")
     for name, count in {grows: 5, shrinks: 2, stays: 2, more: 3}.items():
         wire.eventually(lambda name=name, count=count: _has(wire, name, count), within=20)
         wire.await_topic(name)
@@ -65,9 +65,9 @@ def each_topic_of_a_request_is_set_for_itself(wire, topic_of):
         for name, each in changes.items()
     ]
     answer = wire.ask(request("IncrementalAlterConfigs", resources=rows, validate_only=False))
-    told = {row.resource_name: row.error_code for row in answer.struct.responses}
+    codes = {row.resource_name: row.error_code for row in answer.struct.responses}
     wanted = {first: 0, bad: errors.INVALID_CONFIG, absent: errors.UNKNOWN_TOPIC_OR_PARTITION, last: 0}
-    answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "responses")
+    answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "responses")
     for name, settings in (
         (first, {"retention.ms": "1000000", "retention.bytes": "10000000"}),
         (bad, {"retention.ms": "7654321"}),
@@ -98,20 +98,24 @@ def each_topic_of_a_request_is_described_for_itself(wire, topic_of):
     ]
     rows = [{"resource_type": TOPIC, "resource_name": name, "configuration_keys": keys} for name, keys in asked]
     answer = wire.ask(request("DescribeConfigs", resources=rows, include_synonyms=False))
-    told = {row.resource_name: row for row in answer.struct.results}
-    codes = {name: row.error_code for name, row in told.items()}
+    results = {row.resource_name: row for row in answer.struct.results}
+    codes = {name: row.error_code for name, row in results.items()}
     unknown = errors.UNKNOWN_TOPIC_OR_PARTITION
     wanted = {one: 0, absent: unknown, two: 0, one[:-1] or absent: unknown}
     answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "results")
-    few = sorted(row.name for row in told[one].configs)
-    answer.must(few == ["max.message.bytes", "retention.ms"], f"of one are told {few}; it was asked for two", "results")
+    few = sorted(row.name for row in results[one].configs)
+    answer.must(
+        few == ["max.message.bytes", "retention.ms"], f"of one it returns {few}; it was asked for two", "results"
+    )
     for name, keys in ((one, ["retention.ms", "max.message.bytes"]), (two, None)):
         alone = wire.describe_configs(TOPIC, name, keys).must_succeed().struct.results[0].configs
         both = [
-            sorted((row.name, row.value, row.config_source) for row in rows) for rows in (alone, told[name].configs)
+            sorted((row.name, row.value, row.config_source) for row in rows) for rows in (alone, results[name].configs)
         ]
-        answer.must(both[0] == both[1], f"of {name} is told another value than to who asks for it alone", "results")
-    values = {row.name: row.value for row in told[two].configs}
+        answer.must(
+            both[0] == both[1], f"of {name} another value is returned than where it is asked for alone", "results"
+        )
+    values = {row.name: row.value for row in results[two].configs}
     own = (values.get("retention.ms"), values.get("max.message.bytes"))
     answer.must(own == ("222222", "2000"), f"the second topic's own settings are {own}", "results")
 
@@ -136,11 +140,11 @@ def topics_are_deleted_by_id_or_by_name(wire, topic_of):
         {"name": by_name, "topic_id": ZERO_UUID},
     ]
     answer = wire.ask(request("DeleteTopics", topics=rows, timeout_ms=20_000), to=wire.controller(), version=6)
-    told = {row.name: (row.error_code, row.topic_id) for row in answer.struct.responses}
-    codes = {name: code for name, (code, _) in told.items()}
+    results = {row.name: (row.error_code, row.topic_id) for row in answer.struct.responses}
+    codes = {name: code for name, (code, _) in results.items()}
     wanted = {by_id: 0, absent: errors.UNKNOWN_TOPIC_OR_PARTITION, by_name: 0}
     answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "responses")
-    answer.must(told[by_id][1] == old, "the id of the deleted topic is not told", "responses")
+    answer.must(results[by_id][1] == old, "the id of the deleted topic is not returned", "responses")
     gone = errors.UNKNOWN_TOPIC_OR_PARTITION
     for name in (by_id, by_name):
         wire.eventually(lambda name=name: wire.metadata(name).must_have("topics[0].error_code", gone), within=20)
@@ -158,7 +162,7 @@ def topics_are_deleted_by_id_or_by_name(wire, topic_of):
 
 def _has(wire, topic, count):
     for node in wire.nodes:
-        told = wire.metadata(topic, to=node)
-        found = sorted(row.partition_index for row in told.struct.topics[0].partitions)
-        told.must(found == list(range(count)), f"node {node} shows the partitions {found}; they must be {count}")
-    return told  # type: ignore[possibly-undefined]
+        answer = wire.metadata(topic, to=node)
+        found = sorted(row.partition_index for row in answer.struct.topics[0].partitions)
+        answer.must(found == list(range(count)), f"node {node} shows the partitions {found}; they must be {count}")
+    return answer  # type: ignore[possibly-undefined]

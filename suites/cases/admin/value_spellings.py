@@ -39,9 +39,9 @@ class SpelledSettings:
 
     def __init__(self, wire, topic, rng):
         self.wire, self.topic, self.rng, self.own = wire, topic, rng, {}
-        told = self._told(None, 3, synonyms=False, words=False)
-        self.names = [name for name in GOOD_AND_BAD if name in told]
-        self.before = {name: (told[name].value, told[name].config_source) for name in self.names}
+        described = self._described(None, 3, synonyms=False, words=False)
+        self.names = [name for name in GOOD_AND_BAD if name in described]
+        self.before = {name: (described[name].value, described[name].config_source) for name in self.names}
 
     def must_refuse_each_beyond_its_bounds(self):
         """Alone, by a request that only validates: no other setting's error hides it."""
@@ -68,13 +68,13 @@ class SpelledSettings:
         wanted = errors.INVALID_CONFIG if bad else errors.NONE
         self.wire.must(code == wanted, f"{chosen} ({how}) was answered with {code}; it must be {wanted}")
         if code == errors.NONE and not trial and how != "create":
-            after = {key: SPELLINGS[GOOD_AND_BAD[key].kind].told(text) for key, text in chosen.items()}
+            after = {key: SPELLINGS[GOOD_AND_BAD[key].kind].described(text) for key, text in chosen.items()}
             self.own = {**(self.own if how == "alter" else {}), **after}
         if rng.random() < 0.2 and self.own:
             gone = rng.choice(sorted(self.own))
             self.wire.change_configs(TOPIC, self.topic, [(gone, DELETE, rng.choice((None, "x")))]).must_succeed()
             del self.own[gone]
-        self._must_be_told()
+        self._must_be_described()
 
     def _text(self, name):
         """A value that the setting may have, spelled somehow."""
@@ -90,9 +90,9 @@ class SpelledSettings:
             return self.wire.alter_configs(TOPIC, self.topic, chosen, validate_only=trial).error
         return self.wire.create_topic(self.wire.name("t"), configs=chosen, validate_only=True).error
 
-    # what is told
+    # what is described
 
-    def _must_be_told(self):
+    def _must_be_described(self):
         rng = self.rng
         some = rng.sample(self.names, 3) + rng.sample(sorted(self.own), min(2, len(self.own)))
         keys = rng.choice((None, [], some, [*some, NO_SUCH, some[0]]))
@@ -101,14 +101,14 @@ class SpelledSettings:
         self.wire.eventually(lambda: self._must_fit(keys, version, how), within=WITHIN_S)
 
     def _must_fit(self, keys, version, how):
-        told = self._told(keys, version, **how)
+        described = self._described(keys, version, **how)
         wanted = set(keys) - {NO_SUCH} if keys else set(self.names)
-        here = wanted ^ {name for name in told if name in self.names}
+        here = wanted ^ {name for name in described if name in self.names}
         self.wire.must(not here, f"asked for {keys} it names too much or too little: {sorted(here)}")
-        strange = sorted(name for name in told if keys and name not in keys)
-        self.wire.must(not strange, f"it names {strange}, which nobody asked for")
+        strange = sorted(name for name in described if keys and name not in keys)
+        self.wire.must(not strange, f"it names {strange}, which were not asked for")
         for name in sorted(wanted):
-            row, own = told[name], name in self.own
+            row, own = described[name], name in self.own
             found = (row.value, row.config_source == OF_TOPIC)
             must = (self.own[name], True) if own else (self.before[name][0], False)
             self.wire.must(found == must, f"{name} has (value, own) {found}; it must have {must}")
@@ -122,9 +122,9 @@ class SpelledSettings:
                 type_ = SPELLINGS[GOOD_AND_BAD[name].kind].code
                 self.wire.must(row.config_type == type_, f"{name} has the type {row.config_type}; it must be {type_}")
                 fits = how["words"] or row.documentation is None
-                self.wire.must(fits, f"{name} has a documentation that nobody asked for")
+                self.wire.must(fits, f"{name} has a documentation that was not asked for")
 
-    def _told(self, keys, version, *, synonyms, words):
+    def _described(self, keys, version, *, synonyms, words):
         resource = {"resource_type": TOPIC, "resource_name": self.topic, "configuration_keys": keys}
         asked = request("DescribeConfigs", resources=[resource], include_synonyms=synonyms, include_documentation=words)
         answer = self.wire.ask(asked, version=version).must_succeed()
