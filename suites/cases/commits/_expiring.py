@@ -130,10 +130,10 @@ class ExpiringGroup:
 
     def must_be_so(self):
         by_name = min(9, max(self.wire.versions("OffsetFetch")))
-        told = self.wire.committed_all(self.name, self.places, version=by_name).must_succeed()
+        answer = self.wire.committed_all(self.name, self.places, version=by_name).must_succeed()
         wanted = {place: self.offsets.get(place, (-1, 0))[0] for place in self.places}
-        found = {(str(topic), index): at for (topic, index), at in told.offsets.items()}
-        told.must(found == wanted, f"the group ({self.kind}) has {found}; it must have {wanted}")
+        found = {(str(topic), index): at for (topic, index), at in answer.offsets.items()}
+        answer.must(found == wanted, f"the group ({self.kind}) has {found}; it must have {wanted}")
         listed = self.wire.list_groups(to=self.wire.coordinator(self.name)).must_succeed()
         there = self.name in {row.group_id for row in listed.struct.groups}
         must = bool(self.offsets or self.staged or self.member)

@@ -22,15 +22,15 @@ class MuchCommitted:
         self.times[group] += 1
         self.wire.commit_all(group, self._offsets(group)).must_succeed()
 
-    def must_be_told(self, group):
+    def must_be_returned(self, group):
         """What was committed last, also where a coordinator took over before it was asked."""
         make_coordinator_write(self.wire, group)
-        told = self.wire.committed_all(group, list(self._offsets(group))).must_succeed()
-        found = {index: offset for (_, index), offset in told.offsets.items()}
+        answer = self.wire.committed_all(group, list(self._offsets(group))).must_succeed()
+        found = {index: offset for (_, index), offset in answer.offsets.items()}
         due = {index: offset for (_, index), offset in self._offsets(group).items()}
         wrong = [index for index, offset in due.items() if found.get(index) != offset]
         one = next(iter(wrong), 0)
-        told.must(
+        answer.must(
             not wrong,
             f"{len(wrong)} partitions have another offset than was committed last: "
             f"partition {one} has {found.get(one)}; it must have {due[one]}",

@@ -17,7 +17,7 @@ LONG_MS = 60_000
     needs=["partitions", "kill", "terminate", "restart"],
     detects=["Y45"],
 )
-def nobody_is_answered_from_half_of_a_log(wire, topic_of, rng, nodes):
+def no_client_is_answered_from_half_of_a_log(wire, topic_of, rng, nodes):
     """A coordinator that has much to read when it starts MUST refuse requests until it has read that (14-16), or answer
     as before: with the offsets that were committed last, to members in their generation, and with the next epoch of a
     transactional id.
@@ -29,7 +29,7 @@ def nobody_is_answered_from_half_of_a_log(wire, topic_of, rng, nodes):
     committed.commit(TIMES)
     for act in rng.sample([nodes.stop_and_start, nodes.crash, nodes.stop_and_start], 3):
         act(nodes.of_group(others.member.group))
-        asked = [partial(committed.must_be_told, group) for group in committed.times]
+        asked = [partial(committed.must_be_returned, group) for group in committed.times]
         asked += [partial(others.must_be_next, name) for name in others.ids]
         asked.append(partial(others.must_have_their_member))
         for look in rng.sample(asked, len(asked)):

@@ -27,7 +27,7 @@ def an_acknowledged_commit_survives_its_coordinator():
 
 
 @case("commits/frozen-coordinator", guarantees=["cmt-002", "cmt-004", "cmt-017"], needs=["pause"], detects=["M28b"])
-def a_frozen_coordinator_tells_no_old_offset():
+def a_frozen_coordinator_returns_no_old_offset():
     """A coordinator that is paused and resumes MUST NOT return an offset that a later commit has replaced."""
     return Trial(
         workload=Commits(registers=4),

@@ -9,7 +9,7 @@ WITHIN_S = 10
 STEPS = (*["commit"] * 3, *["several"] * 2, *["delete"] * 2, *["stage"] * 3, *["end"] * 2, "refused")
 LOOKED_AT = "error codes, offsets, leader epochs and metadata"
 NO_GROUP = (errors.GROUP_ID_NOT_FOUND, errors.ILLEGAL_GENERATION)
-"""What a member is told of a group that is not there, from OffsetCommit v9 on and before."""
+"""The code for a member of a group that does not exist, from OffsetCommit v9 on and before."""
 
 
 @case(
@@ -100,14 +100,14 @@ def _must_be(wire, groups, places, force, rng):
     offered = [each for each in wire.versions("OffsetFetch") if 2 <= each <= 9]
     for group in groups:
         for asked in (None, places[1:]):
-            told = wire.committed_all(group, asked, version=rng.choice(offered))
-            told.must_succeed()
-            found = as_told(told.struct.groups[0] if told.version >= 8 else told.struct, told.version)
+            answer = wire.committed_all(group, asked, version=rng.choice(offered))
+            answer.must_succeed()
+            found = as_returned(answer.struct.groups[0] if answer.version >= 8 else answer.struct, answer.version)
             wanted = {
-                place: (0, *_as_told(force[group].get(place), told.version))
+                place: (0, *_as_expected(force[group].get(place), answer.version))
                 for place in (force[group] if asked is None else asked)
             }
-            told.must(found == wanted, f"{LOOKED_AT} of {group} are {found}; they must be {wanted}")
+            answer.must(found == wanted, f"{LOOKED_AT} of {group} are {found}; they must be {wanted}")
 
 
 def _must_be_stable(wire, groups, places, force, staged, rng):
@@ -128,18 +128,18 @@ def _must_be_stable(wire, groups, places, force, staged, rng):
         by_group = {row.group_id: row for row in answer.struct.groups} if version >= 8 else {named[0]: answer.struct}
         answer.must(by_group.keys() == set(named), f"it answers for {sorted(by_group)}; it must for {sorted(named)}")
         for group, row in by_group.items():
-            found = as_told(row, version)
+            found = as_returned(row, version)
             wanted = {
                 place: (errors.UNSTABLE_OFFSET_COMMIT, -1, -1, "")
                 if (group, place) in staged
-                else (0, *_as_told(force[group].get(place), version))
+                else (0, *_as_expected(force[group].get(place), version))
                 for place in (force[group] if asked[group] is None else asked[group])
             }
             what = f"of {group} {'all' if asked[group] is None else 'some'}"
             answer.must(found == wanted, f"{what}: {LOOKED_AT} are {found}; they must be {wanted}")
 
 
-def as_told(row, version, names=None):
+def as_returned(row, version, names=None):
     """(topic, partition) -> error code, offset, leader epoch (from v5 on; else -1), metadata.
 
     From v10 on topics have ids alone: `names` says whose they are.
@@ -156,7 +156,7 @@ def as_told(row, version, names=None):
     }
 
 
-def _as_told(put, version):
+def _as_expected(put, version):
     """A committed offset as a version returns it; without one: -1, without metadata."""
     offset, epoch, metadata = put or (-1, -1, "")
     return offset, epoch if version >= 5 else -1, metadata
@@ -239,5 +239,5 @@ def offsets_of_other_topics_stay(wire, topic_of, group):
     wire.commit(second, topic, offset=9).must_succeed()
     for number, name in enumerate((group, second)):
         wanted = {(longer, 0): 3 + number, (other, 0): 5 + number} | ({(topic, 0): 9} if number else {})
-        told = wire.committed_all(name, version=min(9, max(wire.versions("OffsetFetch"))))
-        told.must(told.offsets == wanted, f"the offsets are {told.offsets}; they must be {wanted}")
+        answer = wire.committed_all(name, version=min(9, max(wire.versions("OffsetFetch"))))
+        answer.must(answer.offsets == wanted, f"the offsets are {answer.offsets}; they must be {wanted}")

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.commits.drawn import as_told
+from brokertrial.suites.cases.commits.drawn import as_returned
 from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -97,7 +97,7 @@ def follow(wire, topics, rng, nodes, *, buries):
         groups.end_old()
         _step(groups, rng.choice(STEPS), rng, buries)
         for group in groups.names:
-            groups.must_be_told(group, *rng.choice(groups.questions()))
+            groups.must_be_returned(group, *rng.choice(groups.questions()))
     for number in range(2):
         groups.end(number, commit=True)
     _made_again(groups)
@@ -114,7 +114,7 @@ def _over(act, groups, nodes):
             groups.wire.await_topic(topic)
     for group in groups.names:
         make_coordinator_write(groups.wire, group)
-    groups.must_be_told_in_every_version()
+    groups.must_be_returned_in_every_version()
 
 
 def _step(groups, step, rng, buries):
@@ -149,7 +149,7 @@ def _topic_goes(groups, topic, buries):
         )
     for group in groups.names:
         groups.forget(group, [(topic, number) for number in range(2)])
-    wire.eventually(groups.must_be_told_either_way, within=WITHIN_S)
+    wire.eventually(groups.must_be_returned_either_way, within=WITHIN_S)
 
 
 def _group_goes(groups):
@@ -259,7 +259,7 @@ class FollowedGroups:
             there = self.force[group].get(place)
             if commit and (there is None or there.number < put.number):
                 self.force[group][place] = put
-        self.wire.eventually(self.must_be_told_either_way, within=WITHIN_S)
+        self.wire.eventually(self.must_be_returned_either_way, within=WITHIN_S)
 
     def end_old(self):
         for number in range(2):
@@ -272,12 +272,12 @@ class FollowedGroups:
         if not places:
             return
         unknown = (places[0][0], UNKNOWN)
-        told = self.wire.delete_offsets(group, [*places, unknown])
+        answer = self.wire.delete_offsets(group, [*places, unknown])
         found = {
-            (row.name, part.partition_index): part.error_code for row in told.struct.topics for part in row.partitions
+            (row.name, part.partition_index): part.error_code for row in answer.struct.topics for part in row.partitions
         }
         wanted = {**dict.fromkeys(places, 0), unknown: errors.UNKNOWN_TOPIC_OR_PARTITION}
-        told.must(found == wanted, f"the error codes are {found}; they must be {wanted}", "topics")
+        answer.must(found == wanted, f"the error codes are {found}; they must be {wanted}", "topics")
         self.forget(group, places)
 
     def forget(self, group, places):
@@ -296,32 +296,32 @@ class FollowedGroups:
             for stable in ((False, True) if version >= 7 else (False,))
         ]
 
-    def must_be_told_in_every_version(self):
+    def must_be_returned_in_every_version(self):
         for question in self.questions():
             for group in self.names:
-                self.must_be_told(group, *question)
+                self.must_be_returned(group, *question)
 
-    def must_be_told_either_way(self):
+    def must_be_returned_either_way(self):
         """Stable ones alone, and what is in force: the other producer may have staged the same, which hides an end."""
         every = [(topic, number) for topic in self.topics for number in range(2)]
         for group in self.names:
             for stable in (True, False):
-                self.must_be_told(group, min(9, max(self.wire.versions("OffsetFetch"))), every, stable)
+                self.must_be_returned(group, min(9, max(self.wire.versions("OffsetFetch"))), every, stable)
 
-    def must_be_told(self, group, version, places, stable):
+    def must_be_returned(self, group, version, places, stable):
         rows = None if places is None else self._named(places, version >= 8)
         of_one = {"group_id": group, "topics": rows}
         form = {"groups": [of_one]} if version >= 8 else of_one
         asked = request("OffsetFetch", require_stable=stable, **form)
-        told = self.wire.ask(
+        answer = self.wire.ask(
             asked,
             to=lambda: self.wire.coordinator(group),
             version=version,
             retry_on=BUSY,
             refresh=lambda: self.wire.forget_coordinator(group),
         )
-        row = told.struct.groups[0] if version >= 8 else told.struct
-        found = as_told(row, version, self._names() if version >= 10 else {})
+        row = answer.struct.groups[0] if version >= 8 else answer.struct
+        found = as_returned(row, version, self._names() if version >= 10 else {})
         force = self.force[group]
         wanted = {
             place: (errors.UNSTABLE_OFFSET_COMMIT, -1, -1, "")
@@ -332,27 +332,27 @@ class FollowedGroups:
         what = f"{'all' if places is None else 'what is named'} of {group}"
         wrong = {place: found.get(place) for place in [*wanted, *found] if found.get(place) != wanted.get(place)}
         right = {place: wanted.get(place) for place in wrong}
-        told.must(not wrong, f"{LOOKED_AT} of {what} are {_short(wrong)}; they must be {_short(right)}")
+        answer.must(not wrong, f"{LOOKED_AT} of {what} are {_short(wrong)}; they must be {_short(right)}")
 
     def _ask(self, group, asked, version, puts, refused):
         """Asked again while the coordinator is busy, though the first code of the answer be another."""
 
         def settled():
-            told = self.wire.ask(asked, to=lambda: self.wire.coordinator(group), version=version)
-            if any(part.error_code in BUSY for row in told.struct.topics for part in row.partitions):
+            answer = self.wire.ask(asked, to=lambda: self.wire.coordinator(group), version=version)
+            if any(part.error_code in BUSY for row in answer.struct.topics for part in row.partitions):
                 self.wire.forget_coordinator(group)
                 return None
-            return told
+            return answer
 
-        told = self.wire.until(settled, within=WITHIN_S, what="the coordinator is settled")
+        answered = self.wire.until(settled, within=WITHIN_S, what="the coordinator is settled")
         ids = self._names() if version >= (10 if asked._api == "OffsetCommit" else 6) else {}
         found = {
             (ids.get(str(row.topic_id)) if ids else row.name, part.partition_index): part.error_code
-            for row in told.struct.topics
+            for row in answered.struct.topics
             for part in row.partitions
         }
         wanted = {**dict.fromkeys(puts, 0), **refused}
-        told.must(found == wanted, f"the error codes are {found}; they must be {wanted}", "topics")
+        answered.must(found == wanted, f"the error codes are {found}; they must be {wanted}", "topics")
 
     def _rows(self, puts, refused):
         texts = {

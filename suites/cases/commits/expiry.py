@@ -36,7 +36,7 @@ AWAY_MS, EARLY_MS = 30_000, 45_000
     needs=["chosen-settings", "started", "partitions", "kill", "terminate", "restart"],
     detects=["V60", "V61", "V63", "W17", "Z15"],
 )
-def offsets_go_when_their_time_is_over_and_nobody_uses_them(wire, topic_of, rng, nodes):
+def offsets_go_when_their_time_is_over_and_no_member_uses_them(wire, topic_of, rng, nodes):
     """An offset that a client committed for a time (OffsetCommit v2 to v4) MUST be removed some time after it, over a
     restart too, and not before it, nor while a member of its group is subscribed to its topic or its group rebalances.
     A group MUST stay as long as it has a member, an offset or one that a transaction has staged, and be removed when it

@@ -34,9 +34,9 @@ def every_version_commits_and_fetches_the_same(wire, topic_of, group):
             wire.commit_all(group, wanted, metadata=f"v{version}", version=version).must_succeed()
         for asked in fetches if version == BY_NAME else fetches[version % 3 :: 3]:
             with wire.part(f"OffsetFetch v{asked} after OffsetCommit v{version}"):
-                told = wire.committed_all(group, [*places, (topic, 1)], version=asked)
+                answer = wire.committed_all(group, [*places, (topic, 1)], version=asked)
                 must = {**wanted, (topic, 1): -1}
-                told.must(told.offsets == must, f"the offsets are {told.offsets}; they must be {must}")
+                answer.must(answer.offsets == must, f"the offsets are {answer.offsets}; they must be {must}")
                 wire.committed(group, topic, 2, version=asked).must_be(wanted[topic, 2], metadata=f"v{version}")
 
 
@@ -54,9 +54,9 @@ def every_version_refuses_the_same(wire, topic, group):
             sent = {(absent, 0): 1, (topic, 0): version, (topic, beyond): 1}
             answer = wire.commit_all(group, sent, version=version)
             unknown = errors.UNKNOWN_TOPIC_OR_PARTITION
-            _must_be_told(answer, {(absent, 0): unknown, (topic, 0): 0, (topic, beyond): unknown})
+            _must_have_codes(answer, {(absent, 0): unknown, (topic, 0): 0, (topic, beyond): unknown})
             stranger = wire.commit(group, topic, offset=99, version=version, member_id="stranger", generation=1)
-            _must_be_told(stranger, {(topic, 0): errors.UNKNOWN_MEMBER_ID})
+            _must_have_codes(stranger, {(topic, 0): errors.UNKNOWN_MEMBER_ID})
             wire.committed(group, topic).must_be(version)
 
 
@@ -75,7 +75,9 @@ def each_partition_of_a_deletion_has_its_own_fate(wire, topic_of, group):
     topic, other = topic_of(partitions=4), topic_of(what="other")
     wire.commit_all(group, {(topic, 0): 1, (topic, 1): 2, (topic, 2): 3, (other, 0): 4}).must_succeed()
     answer = wire.delete_offsets(group, [(topic, 0), (topic, 9), (topic, 2), (topic, 3)])
-    _must_be_told(answer, {(topic, 0): 0, (topic, 9): errors.UNKNOWN_TOPIC_OR_PARTITION, (topic, 2): 0, (topic, 3): 0})
+    _must_have_codes(
+        answer, {(topic, 0): 0, (topic, 9): errors.UNKNOWN_TOPIC_OR_PARTITION, (topic, 2): 0, (topic, 3): 0}
+    )
     left = wire.committed_all(group, version=min(BY_NAME, max(wire.versions("OffsetFetch"))))
     wanted = {(topic, 1): 2, (other, 0): 4}
     left.must(left.offsets == wanted, f"the offsets left are {left.offsets}; they must be {wanted}")
@@ -110,7 +112,7 @@ def each_group_of_a_fetch_is_answered_for_itself(wire, topic_of, group):
     ]
     version = min(BY_NAME, max(wire.versions("OffsetFetch")))
     answer = wire.ask(request("OffsetFetch", groups=rows), to=node, version=version).must_succeed()
-    told = {
+    fetched = {
         row.group_id: {(t.name, p.partition_index): p.committed_offset for t in row.topics for p in t.partitions}
         for row in answer.struct.groups
     }
@@ -120,7 +122,7 @@ def each_group_of_a_fetch_is_answered_for_itself(wire, topic_of, group):
         third: {},
         nothing: {(topic, 1): -1},
     }
-    answer.must(told == wanted, f"the offsets are {told}; they must be {wanted}", "groups")
+    answer.must(fetched == wanted, f"the offsets are {fetched}; they must be {wanted}", "groups")
 
 
 @case(
@@ -154,15 +156,15 @@ def a_commit_needs_member_and_generation(wire, topic_of, group):
     ):
         with wire.part(name):
             late = wire.commit_all(group, {(topic, 0): 9, (topic, 1): 9}, member_id=member_id, generation=generation)
-            told = [part.error_code for row in late.struct.topics for part in row.partitions]
-            late.must(told == [code, code], f"the error codes are {told}; they must be {code} for both", "topics")
+            codes = [part.error_code for row in late.struct.topics for part in row.partitions]
+            late.must(codes == [code, code], f"the error codes are {codes}; they must be {code} for both", "topics")
     for (name, partition), offset in offsets.items():
         wire.committed(group, name, partition).must_be(offset)
     wire.committed(elsewhere.group, topic).must_be(-1)
 
 
-def _must_be_told(answer, wanted):
-    told = {
+def _must_have_codes(answer, wanted):
+    codes = {
         (row.name, part.partition_index): part.error_code for row in answer.struct.topics for part in row.partitions
     }
-    answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "topics")
+    answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "topics")

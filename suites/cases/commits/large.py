@@ -42,11 +42,13 @@ def large_commits_are_taken_whole(wire, topic_of, group, rng):
 
 def _must_be_of_these(wire, group, topic, together):
     asked = [(topic, row["partition_index"]) for row in together[0]]
-    told = wire.committed_all(group, asked, version=min(7, max(wire.versions("OffsetFetch")))).must_succeed()
+    answer = wire.committed_all(group, asked, version=min(7, max(wire.versions("OffsetFetch")))).must_succeed()
     put = {_key(row) for rows in together for row in rows}
-    for row in told.struct.topics[0].partitions:
+    for row in answer.struct.topics[0].partitions:
         found = (row.partition_index, row.committed_offset, row.metadata)
-        told.must(found in put, f"of partition {row.partition_index} it has what nobody committed: {str(found)[:80]}")
+        answer.must(
+            found in put, f"of partition {row.partition_index} it has what was not committed: {str(found)[:80]}"
+        )
 
 
 def _commit(wire, group, topic, rows, via="main"):

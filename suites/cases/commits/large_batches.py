@@ -66,6 +66,6 @@ class CoordinatedIds:
 
 
 def _must_have(wire, name, value):
-    told = wire.describe_configs(TOPIC, name).must_succeed()
-    found = {row.name: row.value for row in told.at("results[0].configs")}[LARGEST]
-    told.must(found == str(value), f"{LARGEST} of {name} is {found}; it was set to {value}")
+    answer = wire.describe_configs(TOPIC, name).must_succeed()
+    found = {row.name: row.value for row in answer.at("results[0].configs")}[LARGEST]
+    answer.must(found == str(value), f"{LARGEST} of {name} is {found}; it was set to {value}")

@@ -30,6 +30,6 @@ def each_coordinator_comes_to_an_end_of_reading(wire, topic_of, nodes, rng):
         hand_over(wire, OFFSETS_TOPIC, former, rng.choice([node for node in wire.nodes if node != former]))
         for group in committed.times:
             wire.forget_coordinator(group)
-            committed.must_be_told(group)
+            committed.must_be_returned(group)
             committed.commit_of(group)
-            committed.must_be_told(group)
+            committed.must_be_returned(group)

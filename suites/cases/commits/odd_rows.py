@@ -31,20 +31,20 @@ def each_row_is_answered_as_it_is(wire, topic_of, group):
         with wire.part(f"v{version}"):
             rows = [_row(-1, 1), _row(0, 2), _row(1, 3), _row(0, 4), _row(2, 5)]
             answer = _commit(wire, group, [{"name": topic, "partitions": rows}], version)
-            told = {(p.partition_index, p.error_code) for row in answer.struct.topics for p in row.partitions}
+            returned = {(p.partition_index, p.error_code) for row in answer.struct.topics for p in row.partitions}
             unknown = errors.UNKNOWN_TOPIC_OR_PARTITION
             wanted = {(-1, unknown), (0, 0), (1, 0), (2, unknown)}
-            answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "topics")
+            answer.must(returned == wanted, f"the error codes are {returned}; they must be {wanted}", "topics")
             wire.committed(group, topic, 0).must_be(4)
             wire.committed(group, topic, 1).must_be(3)
     for version in wire.versions("OffsetFetch"):
         if version >= 1:
             with wire.part(f"asked for in v{version}"):
-                told = wire.committed_all(group, [(topic, -1), (topic, 0), (topic, 9)], version=version)
-                rows = told.at("groups[0].topics" if version >= 8 else "topics")[0].partitions
+                returned = wire.committed_all(group, [(topic, -1), (topic, 0), (topic, 9)], version=version)
+                rows = returned.at("groups[0].topics" if version >= 8 else "topics")[0].partitions
                 lines = sorted((p.partition_index, p.error_code, p.committed_offset) for p in rows)
                 must = [(-1, 0, -1), (0, 0, 4), (9, 0, -1)]
-                told.must(lines == must, f"it tells {lines}; it must tell {must}", "topics")
+                returned.must(lines == must, f"it returns {lines}; it must return {must}", "topics")
     if max(wire.versions("OffsetCommit")) >= BY_ID and max(wire.versions("OffsetFetch")) >= BY_ID:
         with wire.part("by id"):
             _by_id(wire, group, topic)
@@ -68,17 +68,19 @@ def _by_id(wire, group, topic):
     wanted = [(0, 0), (errors.UNKNOWN_TOPIC_OR_PARTITION, 5), (errors.UNKNOWN_TOPIC_ID, 0)]
     answer.must(found == wanted, f"the error codes are {found}; they must be {wanted}", "topics")
     asked = [{"topic_id": id_, "partition_indexes": [0]} for id_ in (NO_SUCH, named)]
-    told = wire.ask(
+    fetched = wire.ask(
         request("OffsetFetch", groups=[{"group_id": group, "topics": asked}]),
         to=lambda: wire.coordinator(group),
         version=BY_ID,
     )
     lines = [
-        (row.topic_id, p.error_code, p.committed_offset) for row in told.struct.groups[0].topics for p in row.partitions
+        (row.topic_id, p.error_code, p.committed_offset)
+        for row in fetched.struct.groups[0].topics
+        for p in row.partitions
     ]
     wanted_lines = [(NO_SUCH, errors.UNKNOWN_TOPIC_ID, -1), (named, 0, 6)]
     same = sorted(map(str, lines)) == sorted(map(str, wanted_lines))
-    told.must(same, f"it returns {lines}; it must be {wanted_lines}", "groups[0].topics")
+    fetched.must(same, f"it returns {lines}; it must be {wanted_lines}", "groups[0].topics")
 
 
 def _row(index, offset):

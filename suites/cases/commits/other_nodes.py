@@ -28,9 +28,9 @@ def who_does_not_coordinate_never_says_that_nothing_is_committed(wire, topic, gr
             rows = answer.struct.groups if version >= 8 else [answer.struct]
             codes = {row.error_code for row in rows if version >= 2}
             codes |= {part.error_code for row in rows for each in row.topics for part in each.partitions}
-            told = codes - {0}
+            refusals = codes - {0}
             answer.must(
-                bool(told) and told <= set(RETRIABLE),
+                bool(refusals) and refusals <= set(RETRIABLE),
                 f"the error codes are {sorted(codes)}; one must send the client to the coordinator",
             )
     wire.committed(group, topic).must_be(5)

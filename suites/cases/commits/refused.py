@@ -17,12 +17,12 @@ def only_the_partition_that_is_not_there_is_refused(wire, topic, group):
     """
     absent, beyond = wire.name("absent"), len(wire.known_partitions(topic))
     answer = wire.commit_all(group, {(topic, 0): 5, (topic, beyond): 6, (absent, 0): 7})
-    told = {
+    codes = {
         (row.name, part.partition_index): part.error_code for row in answer.struct.topics for part in row.partitions
     }
     unknown = errors.UNKNOWN_TOPIC_OR_PARTITION
     wanted = {(topic, 0): 0, (topic, beyond): unknown, (absent, 0): unknown}
-    answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "topics")
+    answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "topics")
     wire.committed(group, topic).must_be(5)
 
 

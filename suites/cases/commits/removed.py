@@ -23,9 +23,9 @@ def offsets_of_topics_in_use_are_not_deleted(wire, topic_of, group):
     rebalance(wire.member(group, protocols=[("range", _subscription(used))]))
 
     answer = wire.delete_offsets(group, [(used, 0), (left, 0)])
-    told = {row.name: [part.error_code for part in row.partitions] for row in answer.struct.topics}
+    codes = {row.name: [part.error_code for part in row.partitions] for row in answer.struct.topics}
     wanted = {used: [errors.GROUP_SUBSCRIBED_TO_TOPIC], left: [0]}
-    answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "topics")
+    answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "topics")
 
     wire.committed(group, used).must_be(5)
     wire.committed(group, left).must_be(-1)

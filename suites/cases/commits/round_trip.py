@@ -74,8 +74,8 @@ def all_offsets_of_a_group_are_listed_when_none_is_named(wire, topic_of, group):
     wire.commit_all(group, wanted).must_succeed()
     wire.commit(wire.name("g"), topic, 1, offset=1)
 
-    told = wire.committed_all(group, version=_by_name(wire))
-    told.must(told.offsets == wanted, f"the offsets are {told.offsets}; they must be {wanted}")
+    answer = wire.committed_all(group, version=_by_name(wire))
+    answer.must(answer.offsets == wanted, f"the offsets are {answer.offsets}; they must be {wanted}")
 
 
 @case(
@@ -92,12 +92,14 @@ def several_groups_are_answered_in_one_request(wire, topic, group):
 
     asked = request("OffsetFetch", groups=rows)
     answer = wire.ask(asked, to=wire.coordinator(group), version=_by_name(wire))
-    told = {
+    fetched = {
         row.group_id: (row.error_code, [part.committed_offset for named in row.topics for part in named.partitions])
         for row in answer.struct.groups
     }
-    answer.must(told.get(group) == (0, [5]), f"group {group} is answered {told.get(group)}; it must be 5", "groups")
-    answer.must(absent in told, f"group {absent} is not answered", "groups")
+    answer.must(
+        fetched.get(group) == (0, [5]), f"group {group} is answered {fetched.get(group)}; it must be 5", "groups"
+    )
+    answer.must(absent in fetched, f"group {absent} is not answered", "groups")
 
 
 def _by_name(wire):
