@@ -11,7 +11,7 @@ SMALL = {"segment.ms": "1", "index.interval.bytes": "1", "delete.retention.ms": 
 """Each batch is a second younger than the one before and begins a segment; tombstones stay for a day."""
 STEP_MS = 1_000
 KINDS: tuple[tuple[str, dict[str, str]], ...] = (("t", {}), ("s", {"message.timestamp.type": "LogAppendTime"}))
-WHO = (*["nobody"] * 3, *["idempotent"] * 2, *["transactional"] * 3)
+WHO = (*["plain"] * 3, *["idempotent"] * 2, *["transactional"] * 3)
 BATCHES, FILLERS = 14, 8
 SETTLED_S = 20
 FACTS = (
@@ -102,7 +102,7 @@ class CleanedLog:
             self._ended(commit=True)
         for _ in range(FILLERS):
             self.fillers, self.clock = self.fillers + 1, self.clock + STEP_MS
-            self._written("nobody", [Record(b"filler %d" % self.fillers, b"", (), self.clock)])
+            self._written("plain", [Record(b"filler %d" % self.fillers, b"", (), self.clock)])
 
     def _drawn(self):
         """One to six records of a few keys, some equal and some unordered in time."""
@@ -199,14 +199,14 @@ class CleanedLog:
         left.must(part.crc_ok(), f"{where} does not fit its checksum")
         left.must(header.base_offset in self.batches, f"{where} was never written; {sorted(self.batches)} were")
         was = self.batches[header.base_offset]
-        told, wanted = ([getattr(each, name) for name in FACTS] for each in (header, was.header))
-        left.must(told == wanted, f"{where} has {FACTS} {told}; it had {wanted}")
+        found, wanted = ([getattr(each, name) for name in FACTS] for each in (header, was.header))
+        left.must(found == wanted, f"{where} has {FACTS} {found}; it had {wanted}")
         held = list(part.records())
         if held:
             codec, newest = header.compression, max(record.timestamp for record in held)
-            was_codec, told_newest = was.header.compression, header.max_timestamp
+            was_codec, stated_newest = was.header.compression, header.max_timestamp
             left.must(codec == was_codec, f"{where} is packed with {codec}; it was with {was_codec}")
-            left.must(newest == told_newest, f"{where} says that its newest time is {told_newest}; it is {newest}")
+            left.must(newest == stated_newest, f"{where} says that its newest time is {stated_newest}; it is {newest}")
         if len(held) == was.header.record_count and not header.has_delete_horizon:
             left.must(bytes(part.bytes) == bytes(was.bytes), f"{where} holds all that it held, in other bytes")
 
@@ -222,9 +222,11 @@ class CleanedLog:
         times = [(offset, self.records[offset].timestamp) for offset in kept]
         for _, time in self.rng.sample(times, min(8, len(times))):
             found = [min(each for each, when in rows if when >= time) for rows in (times, sorted(times + markers))]
-            told = wire.list_offsets(self.topic, at=time)
-            told.must(
-                told.offset in found, f"at {time} offset {told.offset} is named; it must be one of {found}", "topics"
+            answer = wire.list_offsets(self.topic, at=time)
+            answer.must(
+                answer.offset in found,
+                f"at {time} offset {answer.offset} is named; it must be one of {found}",
+                "topics",
             )
 
 

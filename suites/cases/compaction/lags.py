@@ -71,8 +71,8 @@ class DatedLog:
 
     def settle(self, **settings):
         """Its settings from now on."""
-        told = [(key, SET, value) for key, value in settings.items()]
-        self.wire.change_configs(TOPIC, self.topic, told).must_succeed()
+        changes = [(key, SET, value) for key, value in settings.items()]
+        self.wire.change_configs(TOPIC, self.topic, changes).must_succeed()
 
     def age(self, hour):
         """How long ago that was, in milliseconds: half an hour before one of the times."""

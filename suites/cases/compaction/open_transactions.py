@@ -102,10 +102,10 @@ class KeysOfMany:
             return
         later = {n: record for records in (self.committed, *self.open.values()) for n, record in records.items()}
         later = {n: record for n, record in later.items() if n >= self.stable}
-        told = self.wire.read_all(self.topic, offset=self.stable)
-        found = {record.offset: facts(record) for record in told.records}
+        read = self.wire.read_all(self.topic, offset=self.stable)
+        found = {record.offset: facts(record) for record in read.records}
         for offset, record in later.items():
-            told.must(
+            read.must(
                 found.get(offset) == facts(record),
                 f"offset {offset} holds {found.get(offset)}; it was {facts(record)}, and {self.stable} is still open",
             )
@@ -114,9 +114,9 @@ class KeysOfMany:
         stable = self.stable
         decided = {n: record for n, record in sorted(self.committed.items()) if stable is None or n < stable}
         latest = {record.key: (n, record.value) for n, record in decided.items()}
-        told = self.wire.read_all(self.topic, isolation=COMMITTED)
-        found = {record.key: (record.offset, record.value) for record in told.records}
-        told.must(
+        read = self.wire.read_all(self.topic, isolation=COMMITTED)
+        found = {record.key: (record.offset, record.value) for record in read.records}
+        read.must(
             found == latest,
             f"a committed reader finds {found} as the latest of each key; it must find {latest}",
         )

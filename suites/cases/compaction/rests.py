@@ -15,7 +15,7 @@ ALL, WITHIN_S = "", 40
     needs=["settings", "topic-settings", "compaction", "chosen-settings", "kill", "terminate", "restart"],
     detects=["K47"],
 )
-def the_cleaner_rests_as_it_was_told_last(wire, topic_of, nodes):
+def the_cleaner_rests_as_it_was_last_set(wire, topic_of, nodes):
     """Where brokers were started with a log.cleaner.backoff.ms of ten minutes, and a short one was set for all since,
     logs MUST be cleaned soon: at once, and also after each broker was stopped cleanly, and killed.
     """

@@ -53,5 +53,5 @@ def _record(rng, time, key=b"k0"):
 
 
 def _is_set(wire, topic, name, value):
-    told = wire.describe_configs(TOPIC, topic, [name]).must_succeed()
-    told.must_have("results[0].configs[0].value", value)
+    answer = wire.describe_configs(TOPIC, topic, [name]).must_succeed()
+    answer.must_have("results[0].configs[0].value", value)

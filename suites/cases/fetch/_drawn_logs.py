@@ -246,8 +246,10 @@ def _must_be(read, part, held, log):
         ended, due = (kind, header.producer_id), (held.marker, held.producer)
         read.must(ended == due, f"{where} is {ended}; it must be {due}")
         return
-    told = (header.producer_id, header.is_transactional, header.compression, header.timestamp_type)
+    found = (header.producer_id, header.is_transactional, header.compression, header.timestamp_type)
     wanted = (held.producer, held.producer >= 0, held.codec, "append" if log.stamped else "create")
-    read.must(told == wanted, f"{where} has producer, transactional, codec and kind of time {told}; they are {wanted}")
+    read.must(
+        found == wanted, f"{where} has producer, transactional, codec and kind of time {found}; they are {wanted}"
+    )
     records = list(part.records())
     read.must(records == held.records, f"{where} holds {records}; it must hold {held.records}")

@@ -40,7 +40,7 @@ class Row:
     apis=APIS,
     detects=["M16", "M37a", "M37b", "N53"],
 )
-def every_row_tells_what_the_log_holds(wire, topic_of, rng):
+def every_row_returns_what_the_log_holds(wire, topic_of, rng):
     """Whatever a log holds and however it is asked for, in each version of Fetch each partition of an answer MUST have
     its own error, or its own ends, stable offset, start and aborted transactions, and MUST return exactly the bytes at
     the position, as many as the limits allow; no other partition of the request changes that.
@@ -65,7 +65,7 @@ def ask_in_every_way(drawn, questions):
         rows += [Row(place, 0) for place in bad if rng.random() < 0.25]
         rng.shuffle(rows)
         limits = {"committed": rng.random() < 0.5, "max_bytes": rng.choice((PLENTY, PLENTY, 1, 400))}
-        _must_be_told(_asked(drawn, rows, nowhere, **limits), rows, epochs, **limits)
+        _must_be_returned(_asked(drawn, rows, nowhere, **limits), rows, epochs, **limits)
 
 
 def _row(rng, log, epoch):
@@ -93,7 +93,7 @@ def _asked(drawn, rows, nowhere, *, committed, max_bytes):
     return answer
 
 
-def _must_be_told(answer, rows, epochs, *, committed, max_bytes):
+def _must_be_returned(answer, rows, epochs, *, committed, max_bytes):
     """Row by row: the ones before have taken of the room what they were given, not what they might have been."""
     version, room, first = answer.version, max_bytes, True
     for row in rows:
@@ -135,8 +135,8 @@ def refusal(row, epoch, version):
 
 
 def _must_have_ends(part, log, version):
-    told, wanted = (part.high_watermark, part.last_stable_offset), (log.end, log.stable)
-    part.must(told == wanted, f"its end and stable offset are {told}; they must be {wanted}", part.row)
+    ends, wanted = (part.high_watermark, part.last_stable_offset), (log.end, log.stable)
+    part.must(ends == wanted, f"its end and stable offset are {ends}; they must be {wanted}", part.row)
     if version >= LOG_START_SINCE:
         start = part.log_start_offset
         part.must(start == log.start, f"it begins at {start}; it must at {log.start}", part.row)
@@ -144,8 +144,8 @@ def _must_have_ends(part, log, version):
 
 def _must_diverge(part, wanted, version):
     if version >= DIVERGING_SINCE:
-        told = part.at(f"{part.row}.diverging_epoch")
-        found = (told.epoch, told.end_offset)
+        returned = part.at(f"{part.row}.diverging_epoch")
+        found = (returned.epoch, returned.end_offset)
         part.must(found == (wanted or (-1, -1)), f"its diverging epoch is {found}; it must be {wanted}", part.row)
 
 
@@ -177,9 +177,9 @@ def _must_name_aborted(part, row, committed):
     owns = [(held.producer, held.base) for held in row.log.batches if held.base in given and held.producer >= 0]
     behind = {(who, at): end for who, at, end in row.log.aborted if committed and end >= row.offset}
     due = {(who, at) for (who, at), end in behind.items() if any(one == who and at <= base < end for one, base in owns)}
-    told = part.aborted
+    aborted = part.aborted
     part.must(
-        due <= set(told) <= set(behind) and len(set(told)) == len(told),
-        f"the aborted transactions are {told}; they must be {sorted(due)}, of {sorted(behind)} at most",
+        due <= set(aborted) <= set(behind) and len(set(aborted)) == len(aborted),
+        f"the aborted transactions are {aborted}; they must be {sorted(due)}, of {sorted(behind)} at most",
         f"{part.row}.aborted_transactions",
     )

@@ -20,7 +20,7 @@ ONE_REPLICA = {"replicas": 1}
     apis={**fetched.APIS, **asked.APIS},
     detects=["M16", "M02a", "M02b"],
 )
-def a_restart_changes_nothing_of_what_a_log_tells(wire, topic_of, rng, nodes):
+def a_restart_changes_nothing_of_what_a_log_returns(wire, topic_of, rng, nodes):
     """Whatever a log holds, each row of each answer of Fetch and ListOffsets, in each version, MUST be the same after a
     stop and after a kill: bytes, ends, start, times, aborted and open transactions, in closed segments and in the
     newest one.

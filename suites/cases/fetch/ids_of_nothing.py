@@ -77,8 +77,8 @@ class IdReader:
         found = {topic_id: (part.error_code, bool(part.records)) for topic_id, part in rows}
         wanted = {known: (errors.NONE, True)}
         wanted |= {} if unknown is None else {unknown: (errors.UNKNOWN_TOPIC_ID, False)}
-        said = {_name(topic_id, known): told for topic_id, told in found.items()}
-        asked = {_name(topic_id, known): told for topic_id, told in wanted.items()}
+        said = {_name(topic_id, known): result for topic_id, result in found.items()}
+        asked = {_name(topic_id, known): result for topic_id, result in wanted.items()}
         self.answer.must(said == asked, f"(error, records) are {said}; they must be {asked}", "responses")
 
 

@@ -74,7 +74,7 @@ def every_limit_gives_the_same_log(wire, topic_of):
     needs=["topic-settings"],
     detects=["M16", edit_answer("responses[].partitions[].aborted_transactions", set=[], api="Fetch")],
 )
-def transactions_are_told_apart_from_each_offset(wire, topic_of, rng):
+def transactions_are_distinguished_from_each_offset(wire, topic_of, rng):
     """From whatever offset a read_committed consumer begins, it MUST be given the records of committed transactions
     behind it and none of the aborted: of four producers with interleaved transactions, over several segments.
 

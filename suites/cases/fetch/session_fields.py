@@ -82,9 +82,9 @@ class FieldSession:
     def __init__(self, wire, rng, places, version):
         self.wire, self.rng, self.places, self.version = wire, rng, places, version
         self.now = {log: wire.eventually(lambda log=log: _present(wire, log), within=20) for log in places}
-        self.rows, self.told = {}, {}
+        self.rows, self.reported = {}, {}
         self.id, self.epoch = 0, 0
-        self._tell({log: Row(log.place, 0, log=log) for log in places[:2]}, ())
+        self._send({log: Row(log.place, 0, log=log) for log in places[:2]}, ())
 
     def step(self, *, follow):
         forgotten = () if follow else [log for log in list(self.rows)[1:] if self.rng.random() < 0.25]
@@ -93,7 +93,7 @@ class FieldSession:
         else:
             free = [log for log in self.places if log not in forgotten]
             named = {log: self._drawn(log) for log in free if self.rng.random() < 0.45}
-        self._tell(named, forgotten)
+        self._send(named, forgotten)
 
     def _row(self, log, offset, epoch, last_epoch, limit):
         return Row(log.place, offset, log=log, epoch=epoch, last_epoch=last_epoch, limit=limit)
@@ -107,15 +107,15 @@ class FieldSession:
         last_epoch = rng.choice((before.last_epoch, now, now, -1, -1, now + 1, max(now - 1, -1)))
         return self._row(log, offset, epoch, last_epoch, rng.choice((before.limit, PLENTY, ONE_BATCH)))
 
-    def _tell(self, named, forgotten):
+    def _send(self, named, forgotten):
         self.rows = {log: row for log, row in self.rows.items() if log not in forgotten} | named
-        self.told = {log: ends for log, ends in self.told.items() if log in self.rows}
+        self.reported = {log: ends for log, ends in self.reported.items() if log in self.rows}
         answer = self._asked(named.values(), forgotten).must_have("error_code", 0)
         if not self.epoch:
             self.id = answer.struct.session_id or self.wire.not_applicable("the broker keeps no fetch sessions")
         self.epoch += 1
         answer.must_have("session_id", self.id)
-        self._must_be_told(answer)
+        self._must_be_returned(answer)
 
     def _asked(self, rows, forgotten):
         topic, _ = self.places[0].place
@@ -137,12 +137,12 @@ class FieldSession:
         answer.topic_names = {known["topic_id"]: topic}
         return answer
 
-    def _must_be_told(self, answer):
+    def _must_be_returned(self, answer):
         due = {log: refusal(row, self.now[log], self.version) for log, row in self.rows.items()}
         news = []
         for log, (error, diverging) in due.items():
             ends = (log.end, log.start)
-            if error or diverging or self._behind(log) or self.told.get(log) != ends:
+            if error or diverging or self._behind(log) or self.reported.get(log) != ends:
                 news.append(log.place[1])
         named = sorted(part.partition_index for row in answer.struct.responses for part in row.partitions)
         answer.must(named == sorted(news), f"it names the partitions {named}; it must name {sorted(news)}", "responses")
@@ -153,16 +153,16 @@ class FieldSession:
     def _must_hold(self, part, log, error, diverging):
         if error:
             part.must_be_refused(error)
-            self.told[log] = (-1, -1)
+            self.reported[log] = (-1, -1)
             return
         part.must_hold(*(() if diverging else self._behind(log)))
         found = (part.high_watermark, part.log_start_offset)
         part.must(found == (log.end, log.start), f"its end and start are {found}; they must be {(log.end, log.start)}")
         if self.version >= DIVERGING_SINCE:
-            told = part.at(f"{part.row}.diverging_epoch")
-            parted = (told.epoch, told.end_offset)
+            returned = part.at(f"{part.row}.diverging_epoch")
+            parted = (returned.epoch, returned.end_offset)
             part.must(parted == (diverging or (-1, -1)), f"its diverging epoch is {parted}; it must be {diverging}")
-        self.told[log] = (log.end, log.start)
+        self.reported[log] = (log.end, log.start)
 
     def _behind(self, log):
         row = self.rows[log]

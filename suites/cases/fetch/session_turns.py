@@ -25,7 +25,7 @@ def only_what_was_given_records_goes_to_the_back(wire, topic_of, rng):
     topic = topic_of(partitions=4 * len(wire.nodes))
     places = [(topic, partition) for partition in wire.led_together(topic, 4)]
     ends, positions = dict.fromkeys(places, 0), dict.fromkeys(places[:3], 0)
-    queue, told = list(positions), dict.fromkeys(positions, 0)
+    queue, reported = list(positions), dict.fromkeys(positions, 0)
     session = Session(wire, positions, max_bytes=1, max_wait_ms=50)
     for turn in range(TURNS):
         place, step = rng.choice(places), rng.choice(STEPS)
@@ -40,14 +40,14 @@ def only_what_was_given_records_goes_to_the_back(wire, topic_of, rng):
             forgotten = [place]
         positions = {one: at for one, at in {**positions, **named}.items() if one not in forgotten}
         queue = [*(one for one in queue if one not in forgotten), *named]
-        told = {one: end for one, end in told.items() if one in positions}
+        reported = {one: end for one, end in reported.items() if one in positions}
         answer = session.step(named, forget=forgotten)
         fed = next((one for one in queue if positions[one] < ends[one]), None)
-        answer.must_name(*sorted(one for one in queue if one == fed or told.get(one) != ends[one]))
+        answer.must_name(*sorted(one for one in queue if one == fed or reported.get(one) != ends[one]))
         given = sorted(one for one, size in answer.sizes.items() if size)
         wanted = [] if fed is None else [fed]
         answer.must(given == wanted, f"it gives records of {given}; next in the queue is {wanted}", "responses")
-        told = {one: ends[one] for one in queue}
+        reported = {one: ends[one] for one in queue}
         if fed is not None:
             queue.remove(fed)
             queue.append(fed)

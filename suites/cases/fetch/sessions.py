@@ -13,7 +13,7 @@ from brokertrial.wire import errors
     apis={"Fetch": 7, "DeleteRecords": 0},
     detects=[edit_answer("responses[]", drop=True, api="Fetch", skip=2)],
 )
-def a_session_tells_what_changed(wire, topic_of):
+def a_session_returns_what_changed(wire, topic_of):
     """In a fetch session an answer MUST name the partitions with news, and leave out those without and those forgotten.
 
     News are records, and a log start or a high watermark that moved.

@@ -15,7 +15,7 @@ TURNS = 80
     apis={"Fetch": 7, "DeleteRecords": 0},
     detects=["Q11", "M37a"],
 )
-def every_step_tells_what_changed(wire, topic_of, rng):
+def every_step_returns_what_changed(wire, topic_of, rng):
     """Whatever a reader adds, moves and forgets, and whatever is written and deleted meanwhile, each step of a session
     MUST return exactly the partitions with records at the reader's position, with a new end or start, or with an error,
     each with all that lies behind the position.
@@ -28,7 +28,7 @@ def every_step_tells_what_changed(wire, topic_of, rng):
     places = [place for place in every if wire.leader(*place) == node]
     logs: dict[tuple[str, int], list[str]] = {place: [] for place in places}
     starts = dict.fromkeys(places, 0)
-    positions, told = {places[0]: 0}, {places[0]: (0, 0)}
+    positions, reported = {places[0]: 0}, {places[0]: (0, 0)}
     session = Session(wire, positions)
     session.first.must_name(places[0])
     for turn in range(TURNS):
@@ -43,9 +43,9 @@ def every_step_tells_what_changed(wire, topic_of, rng):
         else:
             named, forgotten = _drawn(rng, places, positions, logs, follow=step == "follow")
             positions = {**{one: at for one, at in positions.items() if one not in forgotten}, **named}
-            told = {one: ends for one, ends in told.items() if one in positions and one not in forgotten}
+            reported = {one: ends for one, ends in reported.items() if one in positions and one not in forgotten}
             answer = session.step(named, forget=forgotten, max_wait_ms=50)
-            _must_tell(answer, positions, told, logs, starts)
+            _must_return(answer, positions, reported, logs, starts)
 
 
 def _drawn(rng, places, positions, logs, *, follow):
@@ -57,18 +57,18 @@ def _drawn(rng, places, positions, logs, *, follow):
     return named, forgotten
 
 
-def _must_tell(answer, positions, told, logs, starts):
+def _must_return(answer, positions, reported, logs, starts):
     outside = {one for one, at in positions.items() if not starts[one] <= at <= len(logs[one])}
     ends = {one: (len(logs[one]), starts[one]) for one in positions}
     behind = {one: logs[one][at:] if one not in outside else [] for one, at in positions.items()}
-    news = [one for one in positions if one not in outside and (behind[one] or told.get(one) != ends[one])]
+    news = [one for one in positions if one not in outside and (behind[one] or reported.get(one) != ends[one])]
     answer.must_be_about(*{*news, *outside})
     for one in positions:
         if one in outside:
             answer.of(*one).must_be_refused(errors.OFFSET_OUT_OF_RANGE)
-            told[one] = (-1, -1)
+            reported[one] = (-1, -1)
         elif one in news:
             row = answer.of(*one).must_hold(*behind[one])
             found = (row.high_watermark, row.log_start_offset)
             row.must(found == ends[one], f"its end and start are {found}; they must be {ends[one]}")
-            told[one] = ends[one]
+            reported[one] = ends[one]

@@ -70,7 +70,7 @@ def a_session_follows_a_reader_that_goes_back(wire, topic_of):
     apis={**FETCH, "DeleteRecords": 0},
     detects=["M37a", edit_answer("responses[].partitions[].error_code", set=0, api="Fetch")],
 )
-def a_session_tells_that_its_position_is_gone(wire, topic_of):
+def a_session_reports_that_its_position_is_gone(wire, topic_of):
     """In a fetch session a position outside of the log MUST be refused with OFFSET_OUT_OF_RANGE (1) at each step until
     it is moved, and MUST NOT keep another partition from being read.
     """
@@ -171,7 +171,7 @@ def partitions_come_and_go_in_a_session(wire, topic_of):
     apis={**FETCH, "InitProducerId": 0, "EndTxn": 0},
     detects=["M17", edit_answer(RECORDS, set="", api="Fetch", skip=3)],
 )
-def a_committed_session_tells_what_became_stable(wire, topic, transactional_id):
+def a_committed_session_returns_what_became_stable(wire, topic, transactional_id):
     """In a session of a read_committed reader a partition MUST be returned when its last stable offset has moved,
     though nothing was written, and the returned records MUST lie below it.
     """
@@ -186,10 +186,10 @@ def a_committed_session_tells_what_became_stable(wire, topic, transactional_id):
     quiet.must(not quiet.sizes.get(place), "records above the last stable offset are given", "responses")
     producer.abort().must_succeed()
     wire.await_settled(topic)
-    told = session.step(max_wait_ms=5_000).must_name(place).of(*place)
-    told.must(told.last_stable_offset == 4, f"the last stable offset is {told.last_stable_offset}; it must be 4")
-    told.must(told.aborted == [(producer.id, 0)], f"the aborted transactions are {told.aborted}", "responses")
-    told.must_hold("a", "b")
+    part = session.step(max_wait_ms=5_000).must_name(place).of(*place)
+    part.must(part.last_stable_offset == 4, f"the last stable offset is {part.last_stable_offset}; it must be 4")
+    part.must(part.aborted == [(producer.id, 0)], f"the aborted transactions are {part.aborted}", "responses")
+    part.must_hold("a", "b")
     session.step({place: 4}).must_name()
 
 

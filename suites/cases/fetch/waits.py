@@ -53,7 +53,7 @@ def whichever_is_written_to_ends_the_wait(wire, topic_of, rng):
     apis={"Fetch": 12, "Metadata": 7},
     detects=["L15"],
 )
-def whoever_is_in_error_is_told_at_once(wire, topic_of, rng):
+def whoever_is_in_error_is_answered_at_once(wire, topic_of, rng):
     """A fetch SHOULD be answered at once when one of its partitions is in error or its log diverges from the reader's,
     though there is nothing to read: where the offset is outside of the log, or the leader epoch is not known yet.
 
@@ -82,8 +82,8 @@ def whoever_is_in_error_is_told_at_once(wire, topic_of, rng):
                     part.must_be_empty()
             part = answer.of(topic, odd)
             if what == "past":
-                told = part.at(f"{part.row}.diverging_epoch")
-                found = (told.epoch, told.end_offset)
+                diverging = part.at(f"{part.row}.diverging_epoch")
+                found = (diverging.epoch, diverging.end_offset)
                 part.must(found == (epoch, 2), f"its diverging epoch is {found}; it must be {(epoch, 2)}")
             else:
                 part.must_be_refused(errors.OFFSET_OUT_OF_RANGE if what == "offset" else errors.UNKNOWN_LEADER_EPOCH)

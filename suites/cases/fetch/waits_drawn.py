@@ -144,7 +144,7 @@ class Waiting:
     def __init__(self, logs, name):
         self.logs, self.wire, self.rng, self.name = logs, logs.wire, logs.rng, name
         self.committed, self.version = self.rng.random() < 0.5, self.rng.choice(self.wire.versions("Fetch"))
-        self.session, self.told = 0, {}
+        self.session, self.reported = 0, {}
 
     def ask(self, positions, wait_ms, *, min_bytes, at, epoch=-1):
         """Its request, which is under way when this returns."""
@@ -180,7 +180,7 @@ class Waiting:
                 break
         if not in_time and self.wire.now_ms() - began > SHORT_MS - 500:
             return  # it may have been over before the last step
-        self._must_be_told(asked, before, now, wanted if in_time else 0)
+        self._must_be_returned(asked, before, now, wanted if in_time else 0)
         if in_time:
             self.wire.at_once(asked, after=cause, hidden_s=LONG_MS / 1_000)
         elif not any(one.refused for one in now.values()):
@@ -215,10 +215,10 @@ class Waiting:
         self.session = opening.session_id
         if not self.session:
             return self.ask(self.positions, wait_ms, min_bytes=wanted, at=at)
-        self.told = {log: (one.end, one.start) for log, one in self._now().items()}
+        self.reported = {log: (one.end, one.start) for log, one in self._now().items()}
         return self.ask({}, wait_ms, min_bytes=wanted, at=at, epoch=1)
 
-    def _must_be_told(self, answer, before, now, wanted):
+    def _must_be_returned(self, answer, before, now, wanted):
         """Each as it was before or after the last change, and with as many bytes as were wanted."""
         answer.topic_names = names = {self.wire.topic_id(topic): topic for topic in self.logs.topics}
         rows = {
@@ -236,11 +236,11 @@ class Waiting:
                 part.must_be_refused(errors.OFFSET_OUT_OF_RANGE)
                 continue
             bases = tuple(each.header.base_offset for each in part.batches)
-            told = (part.high_watermark, part.last_stable_offset, bases)
-            right = any(told[0] == one.end for one in seen) and any(told[1] == one.stable for one in seen)
+            returned = (part.high_watermark, part.last_stable_offset, bases)
+            right = any(returned[0] == one.end for one in seen) and any(returned[1] == one.stable for one in seen)
             right = right and any(bases == one.batches for one in seen)
             part.must(
-                right, f"end, stable offset and batches are {told}; they must be those of one of {seen}", part.row
+                right, f"end, stable offset and batches are {returned}; they must be those of one of {seen}", part.row
             )
             if answer.version >= LOG_START_SINCE:
                 start = part.log_start_offset
@@ -255,7 +255,7 @@ class Waiting:
 
     def _may_be_left_out(self, log, seen):
         """A session leaves out what has no records, no error and the same ends as before."""
-        news = [one for one in seen if one.batches or one.refused or (one.end, one.start) != self.told.get(log)]
+        news = [one for one in seen if one.batches or one.refused or (one.end, one.start) != self.reported.get(log)]
         return bool(self.session) and len(news) < len(seen)
 
     def _must_name_aborted(self, part, log, position, bases):
@@ -265,6 +265,6 @@ class Waiting:
             for who, first, marker in log.aborted
             if (who, first) in behind and any(first <= base < marker and base in log.sent for base in bases)
         }
-        told = part.aborted
-        right = due <= set(told) <= behind and len(set(told)) == len(told)
-        part.must(right, f"the aborted transactions are {told}; they must be {due}, of {behind} at most", part.row)
+        aborted = part.aborted
+        right = due <= set(aborted) <= behind and len(set(aborted)) == len(aborted)
+        part.must(right, f"the aborted transactions are {aborted}; they must be {due}, of {behind} at most", part.row)

@@ -50,13 +50,13 @@ def high_watermark_and_log_start_never_fall(wire, topic):
         if number % 2:
             wire.delete_records(topic, offset=2 * number).must_succeed()
         seen = wire.fetch(topic, offset=3 * number, via=f"c{number % 3}")
-        told = (seen.log_start_offset, seen.high_watermark)
+        ends = (seen.log_start_offset, seen.high_watermark)
         seen.must(
-            told[0] >= start and told[1] >= highest,
-            f"log start and high watermark are {told}; they were {(start, highest)} before",
+            ends[0] >= start and ends[1] >= highest,
+            f"log start and high watermark are {ends}; they were {(start, highest)} before",
             HIGH_WATERMARK,
         )
-        start, highest = told
+        start, highest = ends
     wire.list_offsets(topic, at="latest").must_name(offset=highest)
     wire.list_offsets(topic, at="earliest").must_name(offset=start)
     wire.must((start, highest) == (10, 18), f"log start and high watermark are {(start, highest)}")
