@@ -93,7 +93,7 @@ def a_topic_made_again_knows_no_producer(wire, topic):
     apis={**IDS, "DescribeProducers": 0},
     detects=[edit_answer(f"{PRODUCERS}[0].last_sequence", add=1, api="DescribeProducers")],
 )
-def describe_producers_tells_the_last_sequence_of_each(wire, topic):
+def describe_producers_returns_the_last_sequence_of_each(wire, topic):
     """DescribeProducers MUST list each producer of a partition once, with its newest epoch and its last sequence, and
     no transaction; neither a duplicate nor a refused batch changes the answer.
     """
@@ -104,15 +104,15 @@ def describe_producers_tells_the_last_sequence_of_each(wire, topic):
     two.send(topic, "b").must_be_at(4)
     three.send(topic, "a", "b", sequence=0).must_be_at(5)
     three.send(topic, "c", sequence=0, epoch=1).must_be_at(7)
-    _must_be_told(wire, topic, {one.id: (0, 2), two.id: (0, 1), three.id: (1, 0)})
+    _must_be_described(wire, topic, {one.id: (0, 2), two.id: (0, 1), three.id: (1, 0)})
 
     one.send(topic, "a", "b", "c", sequence=0).must_be_at(0)
     two.send(topic, "gap", sequence=5).must_be_refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
     three.send(topic, "late", sequence=2, epoch=0).must_be_refused(*OLD_EPOCH)
-    _must_be_told(wire, topic, {one.id: (0, 2), two.id: (0, 1), three.id: (1, 0)})
+    _must_be_described(wire, topic, {one.id: (0, 2), two.id: (0, 1), three.id: (1, 0)})
 
 
-def _must_be_told(wire, topic, wanted):
+def _must_be_described(wire, topic, wanted):
     answer = wire.describe_producers(topic)
     rows = sorted(
         (row.producer_id, (row.producer_epoch, row.last_sequence), row.current_txn_start_offset)

@@ -63,7 +63,7 @@ class KnownProducers:
         self.ends = dict.fromkeys(topics, 0)
         self.joining = wire.producer(wire.name("x"), timeout_ms=300_000)
         self.rows = {}
-        """topic -> what must be told of the transactional producer there."""
+        """topic -> what must be returned of the transactional producer there."""
 
     def step(self, topic, step):
         if step == "join":
@@ -133,8 +133,8 @@ class KnownProducers:
             return
         answer.must_be_at(offset)
         if stamp >= 0:
-            told = answer.log_append_time
-            answer.must(told == stamp, f"log_append_time is {told}; it was {stamp} the first time", "responses")
+            returned = answer.log_append_time
+            answer.must(returned == stamp, f"log_append_time is {returned}; it was {stamp} the first time", "responses")
 
     def have_been_through_a_restart(self):
         for one in self.known.values():
@@ -153,7 +153,7 @@ class KnownProducers:
 
     def _must_be_described(self, topic):
         answer = self.wire.describe_producers(topic).must_succeed()
-        told = {row.producer_id: tuple(getattr(row, field) for field in FIELDS) for row in answer.at(PRODUCERS)}
+        described = {row.producer_id: tuple(getattr(row, field) for field in FIELDS) for row in answer.at(PRODUCERS)}
         wanted = {
             self.producers[number].id: (one.epoch, one.next - 1, one.batches[-1][3], -1, -1)
             for (name, number), one in self.known.items()
@@ -161,4 +161,4 @@ class KnownProducers:
         }
         if topic in self.rows:
             wanted[self.joining.id] = self.rows[topic]
-        answer.must(told == wanted, f"by producer {FIELDS} are {told}; they must be {wanted}", PRODUCERS)
+        answer.must(described == wanted, f"by producer {FIELDS} are {described}; they must be {wanted}", PRODUCERS)

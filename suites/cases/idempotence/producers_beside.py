@@ -118,7 +118,7 @@ def a_refused_batch_uses_up_no_sequence(wire, topic):
     needs=["partitions"],
     detects=["S10"],
 )
-def each_partition_tells_its_own_producers(wire, topic_of, transactional_id):
+def each_partition_returns_its_own_producers(wire, topic_of, transactional_id):
     """One DescribeProducers MUST return for each named partition its own producers, each once with the epoch, the last
     sequence and the open transaction that it has there; none for a partition without records, and
     UNKNOWN_TOPIC_OR_PARTITION (3) for one that does not exist.
@@ -141,16 +141,16 @@ def each_partition_tells_its_own_producers(wire, topic_of, transactional_id):
     absent = 4 * len(wire.nodes)
     rows = [{"name": topic, "partition_indexes": [here[1], absent, here[2], here[0]]}]
     answer = wire.ask(request("DescribeProducers", topics=rows), to=lambda: wire.leader(topic, here[0]))
-    told = {row.partition_index: row for row in answer.struct.topics[0].partitions}
-    codes = {index: row.error_code for index, row in told.items()}
+    partitions = {row.partition_index: row for row in answer.struct.topics[0].partitions}
+    codes = {index: row.error_code for index, row in partitions.items()}
     must = dict.fromkeys(wanted, 0) | {absent: errors.UNKNOWN_TOPIC_OR_PARTITION}
     answer.must(codes == must, f"the error codes are {codes}; they must be {must}", "topics")
     for index, producers in wanted.items():
         found = {
             row.producer_id: (row.producer_epoch, row.last_sequence, row.current_txn_start_offset)
-            for row in told[index].active_producers
+            for row in partitions[index].active_producers
         }
-        answer.must(found == producers, f"partition {index} tells of {found}; it must be {producers}", "topics")
-        late = [row.last_timestamp for row in told[index].active_producers if row.last_timestamp < began]
+        answer.must(found == producers, f"partition {index} returns {found}; it must be {producers}", "topics")
+        late = [row.last_timestamp for row in partitions[index].active_producers if row.last_timestamp < began]
         answer.must(not late, f"the last times are {late}; the records have {began} and later", "topics")
     running.abort().must_succeed()

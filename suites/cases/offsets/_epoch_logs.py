@@ -11,9 +11,9 @@ APART = {"segment.ms": "60000", "retention.ms": "-1"}
 """Each batch is an hour younger than the one before: a segment of its own, which retention takes alone."""
 EARLIEST, LATEST, NEWEST, EARLIEST_LOCAL = -2, -1, -3, -4
 SINCE = {EARLIEST: 1, LATEST: 1, NEWEST: 7, EARLIEST_LOCAL: 8}
-TOLD_SINCE, DIVERGING_SINCE = 4, 12
+EPOCH_SINCE, DIVERGING_SINCE = 4, 12
 OF_ITS_RECORD_SINCE = 9
-"""Brokers that serve this version tell the epoch of the newest record; 3.5 told that of the leader."""
+"""Brokers that serve this version return the epoch of the newest record; 3.5 returned that of the leader."""
 WITHIN_S, RETAINED_WITHIN_S = 20, 60
 ROW = "topics[0].partitions[0]"
 UNKNOWN = (-1, -1)
@@ -70,8 +70,8 @@ class EpochLog:
 class EpochLogs:
     """The partitions of one topic, the steps that write and delete, and the questions."""
 
-    def __init__(self, wire, topic_of, rng, *, partitions=3, always_told=False):
-        self.wire, self.rng, self.always_told = wire, rng, always_told
+    def __init__(self, wire, topic_of, rng, *, partitions=3, always_reported=False):
+        self.wire, self.rng, self.always_reported = wire, rng, always_reported
         self.topic = topic_of(partitions=partitions, configs=APART)
         self.logs = [EpochLog((self.topic, number)) for number in range(partitions)]
         self.clock = wire.now_ms() - 200 * HOUR_MS
@@ -91,13 +91,13 @@ class EpochLogs:
         """The epochs of what was written, from the batches themselves; what is known already must stay."""
         new = [one for one in log.batches if one.last >= log.start]
         read = self.wire.read_all(*log.place, offset=log.start)
-        told = {part.header.base_offset: part.header.leader_epoch for part in read.batches}
+        epochs = {part.header.base_offset: part.header.leader_epoch for part in read.batches}
         wanted = [one.base for one in new]
-        read.must(sorted(told) == wanted, f"its batches begin at {sorted(told)}; they must at {wanted}")
+        read.must(sorted(epochs) == wanted, f"its batches begin at {sorted(epochs)}; they must at {wanted}")
         for one in new:
-            same = one.epoch in (-1, told[one.base])
-            read.must(same, f"the batch at {one.base} has the epoch {told[one.base]}; it had {one.epoch}")
-            one.epoch = told[one.base]
+            same = one.epoch in (-1, epochs[one.base])
+            read.must(same, f"the batch at {one.base} has the epoch {epochs[one.base]}; it had {one.epoch}")
+            one.epoch = epochs[one.base]
 
     def delete(self, log):
         """The start moves: to where an epoch begins or a record beside it, to anywhere, or to the end."""
@@ -128,7 +128,7 @@ class EpochLogs:
 
     # -- questions -------------------------------------------------------------------------------------------
 
-    def must_be_told(self):
+    def must_be_returned(self):
         """Of each epoch that was, is or is to come where it ended, and of each kind of offset which epoch it has."""
         for log in self.logs:
             now = self.wire.leader_epoch(*log.place)
@@ -148,7 +148,7 @@ class EpochLogs:
     def _must_end(self, log, asked):
         version, shift = self.rng.choice(self.wire.versions("OffsetForLeaderEpoch")), self.rng.choice((None, 0, 1, -1))
 
-        def told():
+        def check():
             now = self.wire.leader_epoch(*log.place)
             believed = -1 if shift is None else max(now + shift, -1)
             how = {"epoch": asked, "current_epoch": believed, "version": version}
@@ -163,7 +163,7 @@ class EpochLogs:
                 ROW,
             )
 
-        self.wire.eventually(told, within=WITHIN_S)
+        self.wire.eventually(check, within=WITHIN_S)
 
     def _must_name(self, log, at):
         served = [each for each in self.wire.versions("ListOffsets") if each >= SINCE.get(at, 1)]
@@ -171,13 +171,13 @@ class EpochLogs:
             return
         version = self.rng.choice(served)
 
-        def told():
+        def check():
             now = self.wire.leader_epoch(*log.place)
             answer = self.wire.list_offsets(*log.place, at=at, version=version)
             row = answer.must_succeed().struct.topics[0].partitions[0]
             offset = self._named(log, at)
             epoch = now if at == LATEST else log.epoch_of(offset, now)
-            fitting = (-1,) if version < TOLD_SINCE else (epoch,) if self.always_told else (epoch, -1)
+            fitting = (-1,) if version < EPOCH_SINCE else (epoch,) if self.always_reported else (epoch, -1)
             if at == NEWEST and max(self.wire.versions("ListOffsets")) < OF_ITS_RECORD_SINCE:
                 fitting = (*fitting, now)
             answer.must(
@@ -187,7 +187,7 @@ class EpochLogs:
                 ROW,
             )
 
-        self.wire.eventually(told, within=WITHIN_S)
+        self.wire.eventually(check, within=WITHIN_S)
 
     def _named(self, log, at):
         if at == NEWEST:
@@ -205,7 +205,7 @@ class EpochLogs:
             return
         version = self.rng.choice([each for each in self.wire.versions("Fetch") if each >= DIVERGING_SINCE])
 
-        def told():
+        def check():
             now = self.wire.leader_epoch(*log.place)
             answer = self._fetched(log, at, asked, version)
             part = answer.of(*log.place)
@@ -222,7 +222,7 @@ class EpochLogs:
             due = [True] if at < log.end and not parted else []
             part.must(first == due, f"{log.place[1]} at {at}: the batches given are {part.offsets}", part.row)
 
-        self.wire.eventually(told, within=WITHIN_S)
+        self.wire.eventually(check, within=WITHIN_S)
 
     def _fetched(self, log, at, asked, version):
         topic, number = log.place

@@ -96,10 +96,10 @@ def _must_name(answer, rows, now, committed):
         t, p, part = found[row.place]
         twice = places.count(row.place) > 1
         code, wanted = _wanted(row, now.get(row.place, -1), committed and version >= COMMITTED_SINCE, version, twice)
-        told = (part.error_code, (part.offset, part.timestamp, part.leader_epoch))
+        returned = (part.error_code, (part.offset, part.timestamp, part.leader_epoch))
         answer.must(
-            told in [(code, each) for each in wanted],
-            f"for time {row.at} error, (offset, time, epoch) are {told}; they must be {code}, one of {wanted}",
+            returned in [(code, each) for each in wanted],
+            f"for time {row.at} error, (offset, time, epoch) are {returned}; they must be {code}, one of {wanted}",
             f"topics[{t}].partitions[{p}]",
         )
 
@@ -180,14 +180,16 @@ def _must_end(drawn, now, nowhere):
         ]
         asked = request("OffsetForLeaderEpoch", replica_id=-1, topics=topics)
         answer = wire.ask_as(Response, asked, version=version, to=drawn.node)
-        told = {
+        returned = {
             (topic.topic, part.partition): (part.error_code, part.leader_epoch, part.end_offset)
             for topic in answer.struct.topics
             for part in topic.partitions
         }
         wanted = {row.place: _ended(row, now.get(row.place, -1)) for row in rows}
         what = {row.place: row.at for row in rows}
-        answer.must(told == wanted, f"of {what} error, epoch and end are {told}; they must be {wanted}", "topics")
+        answer.must(
+            returned == wanted, f"of {what} error, epoch and end are {returned}; they must be {wanted}", "topics"
+        )
 
 
 def _ended(row, now):

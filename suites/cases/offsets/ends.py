@@ -20,10 +20,10 @@ def earliest_is_the_log_start_and_latest_the_high_watermark(wire, topic):
 
     wire.list_offsets(topic, at="earliest").must_name(offset=2)
     wire.list_offsets(topic, at="latest").must_name(offset=4)
-    told = wire.fetch(topic, offset=2)
-    told.must_have("responses[0].partitions[0].high_watermark", 4)
-    if told.version >= 5:
-        told.must_have("responses[0].partitions[0].log_start_offset", 2)
+    answer = wire.fetch(topic, offset=2)
+    answer.must_have("responses[0].partitions[0].high_watermark", 4)
+    if answer.version >= 5:
+        answer.must_have("responses[0].partitions[0].log_start_offset", 2)
 
 
 @case(
@@ -41,8 +41,8 @@ def latest_for_read_committed_is_the_last_stable_offset(wire, topic, transaction
 
     wire.list_offsets(topic, at="latest").must_name(offset=3)
     wire.list_offsets(topic, at="latest", isolation=COMMITTED).must_name(offset=1)
-    told = wire.fetch(topic, isolation=COMMITTED).must_have("responses[0].partitions[0].last_stable_offset", 1)
-    told.must(max(told.offsets) < 1, f"read_committed is given the offsets {told.offsets}")
+    answer = wire.fetch(topic, isolation=COMMITTED).must_have("responses[0].partitions[0].last_stable_offset", 1)
+    answer.must(max(answer.offsets) < 1, f"read_committed is given the offsets {answer.offsets}")
     producer.commit().must_succeed()
     wire.eventually(lambda: wire.list_offsets(topic, at="latest", isolation=COMMITTED).must_name(offset=4), within=20)
 

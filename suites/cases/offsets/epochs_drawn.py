@@ -36,12 +36,12 @@ def every_epoch_is_known_by_what_is_left_of_it(wire, topic_of, rng, nodes):
                     logs.delete(log)
             if turn == retained:
                 logs.retain()
-        logs.must_be_told()
+        logs.must_be_returned()
         if turn < 5:
             act = nodes.crash if turn == killed else nodes.stop_and_start
             act(nodes.of(logs.topic, rng.randrange(3)))
             wire.await_topic(logs.topic)
-            logs.must_be_told()
+            logs.must_be_returned()
 
 
 @case(
@@ -58,7 +58,7 @@ def every_offset_comes_with_its_epoch(wire, topic_of, rng, nodes):
 
     Three partitions, four leaders in succession; records are deleted in between.
     """
-    logs = EpochLogs(wire, topic_of, rng, always_told=True)
+    logs = EpochLogs(wire, topic_of, rng, always_reported=True)
     for turn in range(4):
         for log in logs.logs:
             logs.write(log, rng.choice((0, 1, 2)) if turn else rng.randint(2, 4))

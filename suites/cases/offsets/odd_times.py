@@ -26,7 +26,7 @@ def a_time_that_its_version_does_not_have_is_refused(wire, topic, rng):
             rows = [{"partition_index": 0, "timestamp": -1}, {"partition_index": beyond, "timestamp": -100}]
             asked = request("ListOffsets", replica_id=-1, topics=[{"name": topic, "partitions": rows}])
             answer = wire.ask(asked, to=lambda: wire.leader(topic), version=version)
-            told = {row.partition_index: row.error_code for row in answer.struct.topics[0].partitions}
+            codes = {row.partition_index: row.error_code for row in answer.struct.topics[0].partitions}
             wanted = {0: errors.NONE, beyond: errors.UNSUPPORTED_VERSION}
-            answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "topics[0].partitions")
+            answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "topics[0].partitions")
             wire.list_offsets(topic, version=version).must_name(offset=2)

@@ -27,10 +27,10 @@ class Stored(NamedTuple):
     sent: DrawnBatch
     base: int
     append_ms: int
-    """The broker's time for all its records; -1: they have their own; UNKNOWN: the broker's, which was not told;
-    EITHER: nobody can say."""
+    """The broker's time for all its records; -1: they have their own; UNKNOWN: the broker's, which was not returned;
+    EITHER: unknown which of the two."""
     codec: str | None
-    """None: nobody can say."""
+    """None: unknown."""
 
     @property
     def end(self):
@@ -72,7 +72,7 @@ class WrittenTopics:
     def make(self, topic_of, compacted, partitions=2):
         """A topic with drawn settings; the first one has its bounds of time set afterwards, when they are known."""
         rules = self._drawn(Rules(compacted=compacted), 4)
-        topic = topic_of(partitions=partitions, configs=FIXED | self._told(rules))
+        topic = topic_of(partitions=partitions, configs=FIXED | self._settings_of(rules))
         if self.bounds is None:
             known = self.wire.configs_of_topic(topic)
             self.bounds = (BEFORE, AFTER) if BEFORE in known else (DIFFERENCE,)
@@ -86,8 +86,8 @@ class WrittenTopics:
         Another limit is always among them: a batch between the old and the new one shows it.
         """
         before, self.rules[topic] = self.rules[topic], self._drawn(self.rules[topic], most)
-        told = [self._said(key, value) for key, value in self._told(self.rules[topic]).items()]
-        self.wire.change_configs(TOPIC, topic, told).must_succeed()
+        changes = [self._said(key, value) for key, value in self._settings_of(self.rules[topic]).items()]
+        self.wire.change_configs(TOPIC, topic, changes).must_succeed()
         for place in self.logs:
             if place[0] == topic:
                 self.wire.eventually(lambda place=place: self._in_force(place, before), within=WITHIN_S)
@@ -122,7 +122,7 @@ class WrittenTopics:
             changed |= {"before_ms": bound, "after_ms": bound}
         return rules._replace(**changed)
 
-    def _told(self, rules):
+    def _settings_of(self, rules):
         bounds = {BEFORE: rules.before_ms, AFTER: rules.after_ms, DIFFERENCE: rules.before_ms}
         return {
             "compression.type": rules.codec,
@@ -170,9 +170,9 @@ class WrittenTopics:
         self.must_end(place)
         log, found = self.logs[place], self.wire.read_all(*place)
         rows = [each for each in log.stored if each.end > log.start]
-        told = [(part.header.base_offset, part.header.record_count) for part in found.batches]
+        batches = [(part.header.base_offset, part.header.record_count) for part in found.batches]
         wanted = [(each.base, len(each.sent.records)) for each in rows]
-        found.must(told == wanted, f"the batches (first offset, records) are {told}; they must be {wanted}")
+        found.must(batches == wanted, f"the batches (first offset, records) are {batches}; they must be {wanted}")
         for number, (each, part) in enumerate(zip(rows, found.batches, strict=True)):
             if each.append_ms in (UNKNOWN, EITHER):
                 each = self._learnt(found, each, part.header)
@@ -186,8 +186,8 @@ class WrittenTopics:
         end = self.logs[place].end
 
         def come():
-            told = self.wire.list_offsets(*place)
-            return told.must(told.offset >= end, f"the end is {told.offset}; it must come to {end}", "topics")
+            answer = self.wire.list_offsets(*place)
+            return answer.must(answer.offset >= end, f"the end is {answer.offset}; it must come to {end}", "topics")
 
         self.wire.eventually(come, within=WITHIN_S).must_name(offset=end)
 
@@ -195,14 +195,14 @@ class WrittenTopics:
         """The same batch with its actual time, which the answer did not contain."""
         if each.append_ms == EITHER and header.timestamp_type == "create":
             return each._replace(append_ms=-1)
-        now, told = self.wire.now_ms(), header.max_timestamp
-        within = self.drawing.now_ms - SKEW_MS <= told <= now + SKEW_MS
-        found.must(within, f"the batch at {each.base} has the broker's time {told}; it is {now}")
-        return each._replace(append_ms=told)
+        now, append_ms = self.wire.now_ms(), header.max_timestamp
+        within = self.drawing.now_ms - SKEW_MS <= append_ms <= now + SKEW_MS
+        found.must(within, f"the batch at {each.base} has the broker's time {append_ms}; it is {now}")
+        return each._replace(append_ms=append_ms)
 
     def _batch_must_be(self, found, each, part):
         header, sent = part.header, each.sent
-        told = {
+        stored = {
             "last offset": header.last_offset,
             "largest time": header.max_timestamp,
             "kind of time": header.timestamp_type,
@@ -219,8 +219,8 @@ class WrittenTopics:
             "checksum holds": True,
         }
         if self.in_full and each.codec is not None:
-            told["codec"], wanted["codec"] = header.compression, each.codec
-        wrong = {what: value for what, value in told.items() if value != wanted[what]}
+            stored["codec"], wanted["codec"] = header.compression, each.codec
+        wrong = {what: value for what, value in stored.items() if value != wanted[what]}
         right = {what: wanted[what] for what in wrong}
         found.must(not wrong, f"the batch at offset {each.base} has {wrong}; it must have {right}")
 
@@ -231,9 +231,9 @@ class WrittenTopics:
             for number, (record, time) in enumerate(zip(each.sent.records, each.times(), strict=True))
             if each.base + number >= start
         ]
-        told = [(each.key, each.value, each.headers, each.timestamp, each.offset) for each in found.records]
-        found.must(len(told) == len(wanted), f"{len(told)} records are read; they must be {len(wanted)}")
-        for was, came in zip(wanted, told, strict=True):
+        records = [(each.key, each.value, each.headers, each.timestamp, each.offset) for each in found.records]
+        found.must(len(records) == len(wanted), f"{len(records)} records are read; they must be {len(wanted)}")
+        for was, came in zip(wanted, records, strict=True):
             for what, one, other in zip(SAID, was, came, strict=True):
                 found.must(one == other, f"the {what} at offset {was[-1]} is {_short(other)}; it must be {_short(one)}")
 

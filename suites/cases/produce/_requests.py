@@ -8,7 +8,7 @@ from brokertrial.suites.cases.produce._logs import MOVED, SKEW_MS, UNKNOWN, WITH
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-BY_ID, NAMES_RECORDS_SINCE, TELLS_START_SINCE, WINDOW = 13, 8, 5, 5
+BY_ID, NAMES_RECORDS_SINCE, LOG_START_SINCE, WINDOW = 13, 8, 5, 5
 NO_PARTITIONS = (-1, 77, 2**31 - 1)
 NOT_NEXT = (errors.OUT_OF_ORDER_SEQUENCE_NUMBER,)
 
@@ -33,7 +33,7 @@ class WhatIsSent:
         self.topics = WrittenTopics(wire, rng, self.drawing, in_full=in_full)
         for compacted in (False, False, True):
             self.topics.make(topic_of, compacted)
-        self.nobody = {wire.name("nobody"): UUID(int=rng.getrandbits(128)) for _ in range(2)}
+        self.absent = {wire.name("nobody"): UUID(int=rng.getrandbits(128)) for _ in range(2)}
         self.unheard = 0
         self.producers = [wire.producer() for _ in range(2)]
         self.sent = {}
@@ -137,7 +137,7 @@ class WhatIsSent:
             topic = self.rng.choice(list(self.topics.rules))
             return {(topic, self.rng.choice(NO_PARTITIONS)): SentRow(sent, (errors.UNKNOWN_TOPIC_OR_PARTITION,))}
         code = errors.UNKNOWN_TOPIC_ID if version >= BY_ID else errors.UNKNOWN_TOPIC_OR_PARTITION
-        return {(name, self.rng.randrange(2)): SentRow(sent, (code,)) for name in self.rng.sample(list(self.nobody), 1)}
+        return {(name, self.rng.randrange(2)): SentRow(sent, (code,)) for name in self.rng.sample(list(self.absent), 1)}
 
     # -- requests --------------------------------------------------------------------------------------------
 
@@ -149,10 +149,10 @@ class WhatIsSent:
 
         def settled():
             first = places[0] if places[0] in rows else next(iter(rows))
-            told = self._ask(rows, acks, version, self.wire.leader(*first))
-            for place, part in self._answered(told, rows).items():
+            answer = self._ask(rows, acks, version, self.wire.leader(*first))
+            for place, part in self._answered(answer, rows).items():
                 if part.error_code not in MOVED or part.error_code in rows[place].codes:
-                    self._must_be_told(told, place, rows.pop(place), part)
+                    self._must_be_answered(answer, place, rows.pop(place), part)
             for place, row in list(rows.items()):
                 taken = self.topics.was_taken(place, row.sent)
                 if taken and not row.codes and row.there is None:
@@ -175,20 +175,20 @@ class WhatIsSent:
             self.topics.must_end(place)
 
     def send_nothing(self):
-        told = self._ask({}, -1, self.rng.choice(self.versions), self.rng.choice(self.wire.nodes))
-        told.must(not told.struct.responses, "nothing was sent, and something is answered", "responses")
+        answer = self._ask({}, -1, self.rng.choice(self.versions), self.rng.choice(self.wire.nodes))
+        answer.must(not answer.struct.responses, "nothing was sent, and something is answered", "responses")
 
     def send_with_unknown_acks(self, place):
         version, node = self.rng.choice(self.versions), self.wire.leader(*place)
         row = self._good(place, self.topics.rules[place[0]], version)._replace(codes=(errors.INVALID_REQUIRED_ACKS,))
-        told = self._ask({place: row}, self.rng.choice((2, -2, 127)), version, node)
-        self._must_be_told(told, place, row, self._answered(told, [place])[place])
+        answer = self._ask({place: row}, self.rng.choice((2, -2, 127)), version, node)
+        self._must_be_answered(answer, place, row, self._answered(answer, [place])[place])
 
     def _ask(self, rows, acks, version, node, via="main"):
         topics = [
             {
                 "name": topic,
-                "topic_id": self.nobody[topic] if topic in self.nobody else self.wire.topic_id(topic),
+                "topic_id": self.absent[topic] if topic in self.absent else self.wire.topic_id(topic),
                 "partition_data": [
                     {"index": n, "records": row.sent.data} for (name, n), row in rows.items() if name == topic
                 ],
@@ -203,65 +203,65 @@ class WhatIsSent:
 
     # -- answers ---------------------------------------------------------------------------------------------
 
-    def _answered(self, told, rows):
+    def _answered(self, answer, rows):
         """Place -> its row of the answer; each must be there once, and no other."""
         names = {self.wire.topic_id(topic): topic for topic in self.topics.rules} | {
-            i: n for n, i in self.nobody.items()
+            i: n for n, i in self.absent.items()
         }
-        by_id = told.version >= BY_ID
+        by_id = answer.version >= BY_ID
         parts = [
             ((names.get(row.topic_id) if by_id else row.name, part.index), part)
-            for row in told.struct.responses
+            for row in answer.struct.responses
             for part in row.partition_responses
         ]
         found, wanted = sorted((place for place, _ in parts), key=str), sorted(rows, key=str)
-        told.must(found == wanted, f"the rows are of {found}; they must be of {wanted}", "responses")
+        answer.must(found == wanted, f"the rows are of {found}; they must be of {wanted}", "responses")
         return dict(parts)
 
-    def _must_be_told(self, told, place, row, part):
+    def _must_be_answered(self, answer, place, row, part):
         what = f"{place[0]}-{place[1]}"
         if row.codes:
             named = " or ".join(errors.name(code) for code in row.codes)
-            told.must(
+            answer.must(
                 part.error_code in row.codes,
                 f"{what} is answered {errors.name(part.error_code)}; it must be {named}",
                 "responses",
             )
-            told.must(
+            answer.must(
                 part.base_offset == -1,
                 f"{what} is refused, and answered with the offset {part.base_offset}",
                 "responses",
             )
         else:
-            told.must(
+            answer.must(
                 part.error_code == 0,
                 f"{what} is answered {errors.name(part.error_code)}; it must be taken",
                 "responses",
             )
-            self._must_be_taken(told, place, row, part)
-        if told.version >= NAMES_RECORDS_SINCE:
-            self._must_name_records(told, what, row, part)
+            self._must_be_taken(answer, place, row, part)
+        if answer.version >= NAMES_RECORDS_SINCE:
+            self._must_name_records(answer, what, row, part)
 
-    def _must_be_taken(self, told, place, row, part):
+    def _must_be_taken(self, answer, place, row, part):
         log, own_time = self.topics.logs[place], self.topics.rules[place[0]].own_time
         base, append_ms, start = part.base_offset, part.log_append_time_ms, part.log_start_offset
         wanted = log.end if row.there is None else row.there.base
-        told.must(
+        answer.must(
             base == wanted,
             f"{place[0]}-{place[1]} is answered with the offset {base}; it must be {wanted}",
             "responses",
         )
-        if told.version >= TELLS_START_SINCE:
-            told.must(start == log.start, f"its log starts at {start}; it must be {log.start}", "responses")
+        if answer.version >= LOG_START_SINCE:
+            answer.must(start == log.start, f"its log starts at {start}; it must be {log.start}", "responses")
         if row.there is None:
             now = self.wire.now_ms()
             right = append_ms == -1 if not own_time else abs(append_ms - now) <= SKEW_MS
             whose = "the broker's" if own_time else "the producer's"
-            told.must(right, f"log_append_time is {append_ms}; it is {now}, and {whose} time counts", "responses")
+            answer.must(right, f"log_append_time is {append_ms}; it is {now}, and {whose} time counts", "responses")
             self._take(place, row.sent, append_ms)
         elif row.there.append_ms != -1:
             stored = row.there.append_ms
-            told.must(
+            answer.must(
                 append_ms == stored, f"log_append_time is {append_ms}; it was {stored} the first time", "responses"
             )
 
@@ -271,7 +271,7 @@ class WhatIsSent:
         if (number := self._number(sent)) is not None:
             self.sent.setdefault((number, place), []).append(taken)
 
-    def _must_name_records(self, told, what, row, part):
+    def _must_name_records(self, answer, what, row, part):
         """A corrupt batch may be reported in any way; of other refusals a wrong record index misleads the reader of the
         error.
         """
@@ -279,13 +279,13 @@ class WhatIsSent:
         wrong = sorted(row.wrong)
         if not row.sent.codes and part.error_code not in MOVED:
             right = row.wrong.issuperset(named)
-            told.must(right, f"the records {named} of {what} are named; wrong are {wrong}", "responses")
+            answer.must(right, f"the records {named} of {what} are named; wrong are {wrong}", "responses")
         if self.in_full and row.wrong and part.error_code not in MOVED:
-            told.must(named == wrong, f"the records {named} of {what} are named; wrong are {wrong}", "responses")
+            answer.must(named == wrong, f"the records {named} of {what} are named; wrong are {wrong}", "responses")
             why = part.error_message and all(each.batch_index_error_message for each in part.record_errors)
-            told.must(bool(why), f"{what} is answered without saying what is wrong with the records", "responses")
+            answer.must(bool(why), f"{what} is answered without saying what is wrong with the records", "responses")
         if not row.codes:
-            told.must(
+            answer.must(
                 not part.error_message,
                 f"{what} is taken, and answered with the message {part.error_message!r}",
                 "responses",

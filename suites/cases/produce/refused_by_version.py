@@ -94,7 +94,7 @@ class Refusals:
         before = self.numbered.batch("before", sequence=0, epoch=0)
         named = (errors.INVALID_TXN_STATE,) if version < ABORTABLE_SINCE else (errors.TRANSACTION_ABORTABLE,)
         old = self.stale.batch("old", sequence=0, epoch=self.stale_epoch)
-        nobody = self.lost.batch("nobody", sequence=0)
+        unmapped = self.lost.batch("nobody", sequence=0)
         found = {
             "no such topic": (wire.name("nowhere"), 0, batch("a"), None, (unknown,)),
             "no such partition": (self.plain, 77, batch("a"), None, (errors.UNKNOWN_TOPIC_OR_PARTITION,)),
@@ -107,8 +107,14 @@ class Refusals:
             "an epoch of before": (self.plain, 0, before, None, (errors.INVALID_PRODUCER_EPOCH,)),
             "amid a transaction": (self.plain, 0, amid, None, (errors.INVALID_TXN_STATE,)),
             "an id of before": (self.plain, 1, old, self.stale.transactional_id, (errors.INVALID_PRODUCER_EPOCH,)),
-            "nobody's": (self.plain, 1, nobody, wire.name("nobody"), (errors.INVALID_PRODUCER_ID_MAPPING,)),
-            "no id": (self.plain, 1, nobody, None, (errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,)),
+            "an id without a producer": (
+                self.plain,
+                1,
+                unmapped,
+                wire.name("nobody"),
+                (errors.INVALID_PRODUCER_ID_MAPPING,),
+            ),
+            "no id": (self.plain, 1, unmapped, None, (errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,)),
         }
         if version < ADDS_SINCE:
             stray = self.open.batch("stray", sequence=0)
@@ -129,8 +135,8 @@ class Refusals:
         answer = code_of_its_own(asked, codes[0])[0].must_be_refused(*codes)
         answer.must_have(f"{ROW}.base_offset", -1)
         if version >= RECORDS_NAMED_SINCE:
-            told = [row.batch_index for row in answer.at(f"{ROW}.record_errors")]
-            answer.must(told == list(named), f"it names the records {told}; wrong are {list(named)}", ROW)
+            indexes = [row.batch_index for row in answer.at(f"{ROW}.record_errors")]
+            answer.must(indexes == list(named), f"it names the records {indexes}; wrong are {list(named)}", ROW)
 
     def must_be_taken(self, version):
         """A good batch of each kind; the numbered and the transactional producer go on with their next."""

@@ -84,7 +84,7 @@ def control_batches_are_not_for_clients(wire, topic):
     marker = Record(b"\x00\x00\x00\x01", b"\x00\x00\x00\x00\x00\x00")
     plain = batch(records=[marker], control=True)
     named = batch(records=[marker], control=True, producer_id=7, producer_epoch=0, base_sequence=0)
-    with wire.part("of nobody"):
+    with wire.part("of no producer"):
         wire.produce(topic, plain).must_be_refused(*WRONG)
     with wire.part("of a producer"):
         wire.produce(topic, named).must_be_refused(*WRONG)

@@ -32,5 +32,5 @@ def a_batch_carries_the_epoch_it_was_written_in(wire, topic, nodes):
     log = wire.read_all(topic)
     carried = [part.header.leader_epoch for part in log.batches]
     newest = wire.leader_epoch(topic)  # the leader may have changed again before the second was written
-    told = f"the batches carry the leader epochs {carried}; they were {old}, and one of {new} to {newest}"
-    log.must(len(carried) == 2 and carried[0] == old and new <= carried[1] <= newest, told)
+    message = f"the batches carry the leader epochs {carried}; they were {old}, and one of {new} to {newest}"
+    log.must(len(carried) == 2 and carried[0] == old and new <= carried[1] <= newest, message)

@@ -21,7 +21,7 @@ KEPT = {
 """Nothing goes by itself, and each third step of writing begins a segment."""
 POLICIES = {"t": "delete", "u": "compact,delete", "c": "compact"}
 REQUESTS = 12
-LOG_START_SINCE, TOLD_BY_PRODUCE_SINCE = 5, 5
+LOG_START_SINCE, IN_PRODUCE_SINCE = 5, 5
 HIGHEST = (1 << 63) - 1
 SETTLED_S = 20
 
@@ -65,13 +65,13 @@ def each_partition_begins_where_it_was_asked_to(wire, topic_of, rng, nodes):
     for number in range(REQUESTS):
         logs.write()
         logs.delete()
-        logs.must_be_told()
+        logs.must_be_returned()
         if number in (REQUESTS // 3, 2 * REQUESTS // 3):
             logs.must_survive(nodes)
     logs.retain()
     for _ in range(3):
         logs.delete()
-        logs.must_be_told()
+        logs.must_be_returned()
     logs.must_survive(nodes)
 
 
@@ -113,9 +113,9 @@ class DrawnDeletions:
         else:
             sent = self.wire.produce(log.place[0], batch(records=records), log.place[1])
         sent.must_be_at(log.end)
-        if sent.version >= TOLD_BY_PRODUCE_SINCE:
-            told = sent.log_start_offset
-            sent.must(told == log.start, f"the log is said to begin at {told}; it must at {log.start}", "responses")
+        if sent.version >= IN_PRODUCE_SINCE:
+            start = sent.log_start_offset
+            sent.must(start == log.start, f"the log is said to begin at {start}; it must at {log.start}", "responses")
         log.bases.append(log.end)
         log.end += count
 
@@ -131,10 +131,10 @@ class DrawnDeletions:
 
     def _must_end(self, log):
         self.wire.list_offsets(*log.place).must_name(offset=log.end)
-        told = self.wire.list_offsets(*log.place, isolation=COMMITTED)
+        answer = self.wire.list_offsets(*log.place, isolation=COMMITTED)
         least, most = log.stable()
-        right = least <= told.offset <= most
-        told.must(right, f"the last stable offset is {told.offset}; it must be {least} to {most}", "topics")
+        right = least <= answer.offset <= most
+        answer.must(right, f"the last stable offset is {answer.offset}; it must be {least} to {most}", "topics")
 
     # -- deletions -------------------------------------------------------------------------------------------
 
@@ -145,17 +145,17 @@ class DrawnDeletions:
         rows += [(place, rng.choice((0, -1, 5))) for place in (unknown, (self.topics[0], 99)) if rng.random() < 0.3]
         rng.shuffle(rows)
         answer = self._asked(rows)
-        told = {
+        results = {
             (topic.name, part.partition_index): (part.error_code, part.low_watermark)
             for topic in answer.struct.topics
             for part in topic.partitions
         }
         named = sum(len(topic.partitions) for topic in answer.struct.topics)
-        whole = named == len(told) and told.keys() == {place for place, _ in rows}
-        answer.must(whole, f"it answers for {sorted(told)} in {named} rows; it must for {sorted(rows)}", "topics")
+        whole = named == len(results) and results.keys() == {place for place, _ in rows}
+        answer.must(whole, f"it answers for {sorted(results)} in {named} rows; it must for {sorted(rows)}", "topics")
         by_place = {log.place: log for log in self.logs}
         for place, asked in rows:
-            self._must_be_right(answer, by_place.get(place), asked, told[place])
+            self._must_be_right(answer, by_place.get(place), asked, results[place])
 
     def _offset(self, log):
         """From anywhere in the log or around it."""
@@ -174,15 +174,15 @@ class DrawnDeletions:
         to = self.wire.leader(*self.logs[0].place)
         return self.wire.ask_as(Response, asked, version=version, to=to, may_take_s=20)
 
-    def _must_be_right(self, answer, log, asked, told):
+    def _must_be_right(self, answer, log, asked, result):
         code = self._error(log, asked)
         if code:
-            said = f"asked for {asked} error and low watermark are {told}; they must be {(code, -1)}"
-            answer.must(told == (code, -1), said, "topics")
+            said = f"asked for {asked} error and low watermark are {result}; they must be {(code, -1)}"
+            answer.must(result == (code, -1), said, "topics")
             return
         log.start = max(log.start, log.end if asked == -1 else asked)
-        right = told == (0, log.start)
-        answer.must(right, f"asked for {asked} error and low watermark are {told}; it must be {log.start}", "topics")
+        right = result == (0, log.start)
+        answer.must(right, f"asked for {asked} error and low watermark are {result}; it must be {log.start}", "topics")
 
     def _error(self, log, asked):
         if log is None:
@@ -216,21 +216,21 @@ class DrawnDeletions:
             self.wire.await_topic(topic)
         for log in self.logs:
             self.wire.eventually(lambda log=log: self._must_end(log), within=SETTLED_S)
-        self.must_be_told()
+        self.must_be_returned()
 
-    def must_be_told(self):
+    def must_be_returned(self):
         """Both ends by ListOffsets and by Fetch, what lies below the start, and all that is behind it."""
         for log in self.logs:
             self.wire.list_offsets(*log.place, at="earliest").must_name(offset=log.start)
             self._must_end(log)
-            told = self.wire.fetch(*log.place, offset=log.start, isolation=COMMITTED, max_wait_ms=0)
+            answer = self.wire.fetch(*log.place, offset=log.start, isolation=COMMITTED, max_wait_ms=0)
             least, most = log.stable()
-            found = (told.high_watermark, told.last_stable_offset)
+            found = (answer.high_watermark, answer.last_stable_offset)
             right = found[0] == log.end and least <= found[1] <= most
-            told.must(right, f"end and stable offset are {found}; they must be {log.end} and {least} to {most}")
-            if told.version >= LOG_START_SINCE:
-                start = told.log_start_offset
-                told.must(start == log.start, f"it is said to begin at {start}; it must at {log.start}")
+            answer.must(right, f"end and stable offset are {found}; they must be {log.end} and {least} to {most}")
+            if answer.version >= LOG_START_SINCE:
+                start = answer.log_start_offset
+                answer.must(start == log.start, f"it is said to begin at {start}; it must at {log.start}")
             if log.start:
                 below = self.wire.fetch(*log.place, offset=self.rng.randrange(log.start), max_wait_ms=0)
                 self._must_be_gone(below)
@@ -242,5 +242,5 @@ class DrawnDeletions:
     def _must_be_gone(self, below):
         below.must_be_refused(errors.OFFSET_OUT_OF_RANGE)
         row = below.at("responses[0].partitions[0]")
-        told = (row.high_watermark, row.last_stable_offset, row.log_start_offset, len(row.records or b""))
-        below.must(told == (-1, -1, -1, 0), f"refused, it reports end, stable offset, start and bytes {told}")
+        reported = (row.high_watermark, row.last_stable_offset, row.log_start_offset, len(row.records or b""))
+        below.must(reported == (-1, -1, -1, 0), f"refused, it reports end, stable offset, start and bytes {reported}")

@@ -76,7 +76,7 @@ def without_limits_nothing_goes(wire, topic_of):
 
 
 @case("retention/lost-position", guarantee="ret-007", needs=["topic-settings"], detects=["M37a"])
-def a_reader_whose_position_went_is_told_and_can_go_on(wire, topic_of):
+def a_reader_whose_position_went_is_refused_and_can_go_on(wire, topic_of):
     """A reader whose position was deleted MUST be refused with OFFSET_OUT_OF_RANGE (1), and MUST be able to go on at
     either end.
 

@@ -21,7 +21,7 @@ EXPIRING = (*SEGMENTS, ("cleanup.policy", "delete"), ("retention.ms", "6000"))
 def what_is_young_stays_though_a_leader_is_killed():
     """While old records expire a record younger than retention.ms MUST stay, though a leader is killed meanwhile.
 
-    Nobody follows the log: a reader that falls behind by more than the few seconds that records are kept is lost by
+    No reader follows the log: a reader that falls behind by more than the few seconds that records are kept is lost by
     right. The starts of the logs are asked for all along, and everything is read in the end. An older broker (3.6)
     looks for the first time half a minute after its start, so the trial lasts until something has expired.
     """
