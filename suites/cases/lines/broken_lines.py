@@ -41,13 +41,13 @@ def connections_that_are_reset_lose_and_double_nothing():
 
 
 @case("lines/answers-swallowed", guarantees=["idem-002", "idem-006"], needs=NEEDS, detects=["M09"])
-def a_producer_that_nobody_answers_writes_once():
+def a_producer_that_gets_no_answer_writes_once():
     """Records of producers whose requests arrive and whose answers are lost MUST be in the log once, and in order."""
     return Trial(workload=SENDS, schedule=Windows(timeout(LEADER, direction="answers", begin=BEGIN, end=END)))
 
 
 @case("lines/requests-swallowed", guarantees=["ord-007", "prod-002"], needs=NEEDS, detects=["M06"])
-def clients_that_nobody_hears_lose_nothing():
+def clients_that_no_broker_hears_lose_nothing():
     """What was acknowledged MUST be in the log, and readers MUST go on where they were, after a time in which no
     request of its clients reached a leader.
     """

@@ -46,7 +46,7 @@ def a_commit_survives_the_isolation_of_its_coordinator():
     apis={"OffsetCommit": 2},
     detects=["M21d", "B01"],
 )
-def a_commit_survives_a_coordinator_that_nobody_hears():
+def a_commit_survives_a_coordinator_that_no_node_hears():
     """An offset whose commit was acknowledged MUST be the one that OffsetFetch returns although nothing that its
     coordinator sent reached another node.
     """

@@ -122,7 +122,7 @@ def who_has_caught_up_has_everything():
     needs=NEEDS,
     detects=["B03"],
 )
-def leadership_is_given_back_to_nobody_who_lags():
+def leadership_is_given_back_to_no_replica_that_lags():
     """A preferred replica MUST NOT lead again before it has what was acknowledged without it.
 
     The first replica, which leads, is isolated; when the others have a leader, all nodes hear it again and it still

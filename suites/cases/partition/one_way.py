@@ -32,7 +32,7 @@ def sends_during(fault, *, idempotent=False):
     needs=NEEDS,
     detects=["B01"],
 )
-def a_leader_that_nobody_hears_acknowledges_nothing_alone():
+def a_leader_that_no_node_hears_acknowledges_nothing_alone():
     """What is acknowledged with acks=all MUST survive although nothing that the leader sends reaches another node.
 
     It still receives the requests of its followers, and answers them; the answers are lost.
@@ -46,7 +46,7 @@ def a_leader_that_nobody_hears_acknowledges_nothing_alone():
     needs=NEEDS,
     detects=["B01"],
 )
-def a_leader_that_hears_nobody_acknowledges_nothing_alone():
+def a_leader_that_hears_no_node_acknowledges_nothing_alone():
     """What is acknowledged with acks=all MUST survive although nothing that other nodes send reaches the leader."""
     return sends_during(one_way("leader({topic},0)", "incoming", begin=BEGIN, end=END))
 
@@ -83,7 +83,7 @@ def a_ring_of_nodes_doubles_and_loses_nothing():
     needs=NEEDS,
     detects=["M32a"],
 )
-def a_leader_that_nobody_can_depose_to_its_face_loses_nothing():
+def a_leader_that_cannot_be_deposed_to_its_face_loses_nothing():
     """What is acknowledged with acks=all MUST survive although the leader is cut off from the controllers alone.
 
     Followers and clients reach it until they learn of another leader; it does not learn of that itself.

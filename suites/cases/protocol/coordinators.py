@@ -28,9 +28,9 @@ def every_node_names_the_same_coordinator(wire, rng):
 def _agree_and_serve(wire, keys, some):
     named: dict[tuple[str, str], int] = {}
     for kind, number in KINDS.items():
-        told = [(answer, _named_in(answer)) for answer in (_asked(wire, node, keys, number) for node in wire.nodes)]
+        answers = [(answer, _named_in(answer)) for answer in (_asked(wire, node, keys, number) for node in wire.nodes)]
         for key in keys:
-            by_id = {found[key]: answer for answer, found in told}
+            by_id = {found[key]: answer for answer, found in answers}
             proof, ids = by_id.values(), sorted(by_id)
             wire.must(len(ids) == 1, f"the brokers name {ids} as coordinator of the {kind} {key}", *proof)
             wire.must(ids[0] in wire.nodes, f"{kind} {key}: {ids} is not among the brokers {wire.nodes}", *proof)

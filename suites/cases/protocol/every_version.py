@@ -92,27 +92,27 @@ def committed_readers_see_the_same_in_every_version(wire, topic, transactional_i
     needs=["partitions"],
     detects=["Q16", edit_answer("topics[].partitions[2]", drop=True, api="Metadata", skip=6)],
 )
-def metadata_tells_the_same_in_every_version(wire, topic_of):
+def metadata_returns_the_same_in_every_version(wire, topic_of):
     """Metadata MUST return in every version the same brokers, and for a topic the same partitions with leader, replicas
     and in-sync replicas; and UNKNOWN_TOPIC_OR_PARTITION (3) for a topic that does not exist.
     """
     topic, absent = topic_of(partitions=3), wire.name("absent")
-    newest = _told(wire.metadata(topic, absent))
+    newest = _returned(wire.metadata(topic, absent))
     for version in wire.versions("Metadata"):
         if version < 4:
             continue  # before, a topic may be made by asking
         with wire.part(f"v{version}"):
             answer = wire.metadata(topic, absent, version=version)
-            found = _told(answer)
-            answer.must(found == newest, f"it tells {found}; the newest version tells {newest}")
+            found = _returned(answer)
+            answer.must(found == newest, f"it returns {found}; the newest version returns {newest}")
     brokers, topics = newest
     wire.must(sorted(brokers) == sorted(wire.nodes), f"the brokers are {sorted(brokers)}; they must be {wire.nodes}")
     wire.must(
-        topics[absent] == (errors.UNKNOWN_TOPIC_OR_PARTITION, ()), f"of an absent topic it tells {topics[absent]}"
+        topics[absent] == (errors.UNKNOWN_TOPIC_OR_PARTITION, ()), f"of an absent topic it returns {topics[absent]}"
     )
 
 
-def _told(answer):
+def _returned(answer):
     brokers = {row.node_id: (row.host, row.port) for row in answer.struct.brokers}
     topics = {
         row.name: (
@@ -156,8 +156,8 @@ def the_pages_together_are_the_whole(wire, topic_of):
             page = [(row.name, part.partition_index) for row in answer.struct.topics for part in row.partitions]
             answer.must(len(page) <= limit, f"a page of {limit} has {len(page)} partitions", "topics")
             found, pages = found + page, pages + 1
-            if (told := answer.struct.next_cursor) is None:
+            if (following := answer.struct.next_cursor) is None:
                 break
-            cursor = {"topic_name": told.topic_name, "partition_index": told.partition_index}
+            cursor = {"topic_name": following.topic_name, "partition_index": following.partition_index}
         with wire.part(f"pages of {limit}"):
             answer.must(found == wanted, f"the partitions are {found}; they must be {wanted}", "topics")  # type: ignore[possibly-undefined]

@@ -23,25 +23,29 @@ def an_id_says_more_than_a_name(wire, topic_of, rng):
     """
     one, two = topic_of(partitions=1, what="one"), topic_of(partitions=3, what="two")
     ids = {name: wire.topic_id(name) for name in (one, two)}
-    nobody = UUID(int=rng.getrandbits(120) + 99)
+    unknown_id = UUID(int=rng.getrandbits(120) + 99)
     for version in (each for each in wire.versions("Metadata") if each >= WITH_IDS):
         for node in wire.nodes:
             for name, id_, wanted in (
                 (one, ids[one], (one, ids[one], errors.NONE, 1)),
                 (one, ids[two], (two, ids[two], errors.NONE, 3)),
                 (None, ids[two], (two, ids[two], errors.NONE, 3)),
-                (one, nobody, (None, nobody, errors.UNKNOWN_TOPIC_ID, 0)),
-                (None, nobody, (None, nobody, errors.UNKNOWN_TOPIC_ID, 0)),
+                (one, unknown_id, (None, unknown_id, errors.UNKNOWN_TOPIC_ID, 0)),
+                (None, unknown_id, (None, unknown_id, errors.UNKNOWN_TOPIC_ID, 0)),
             ):
                 rows = [{"name": name, "topic_id": id_}]
                 answer = wire.ask(
                     request("Metadata", topics=rows, allow_auto_topic_creation=False), version=version, to=node
                 )
-                told = [(row.name, row.topic_id, row.error_code, len(row.partitions)) for row in answer.struct.topics]
+                returned = [
+                    (row.name, row.topic_id, row.error_code, len(row.partitions)) for row in answer.struct.topics
+                ]
                 if version < BY_IDS:
-                    codes = [row[2:] for row in told]
+                    codes = [row[2:] for row in returned]
                     right = codes == [(errors.INVALID_REQUEST, 0)]
                     answer.must(right, f"(error code, partitions) are {codes}; it must be refused with 42", "topics")
                 else:
-                    same = [(row[0] or None, *row[1:]) for row in told] == [wanted]
-                    answer.must(same, f"asked for {(name, str(id_))} it tells of {told}; it must of {wanted}", "topics")
+                    same = [(row[0] or None, *row[1:]) for row in returned] == [wanted]
+                    answer.must(
+                        same, f"asked for {(name, str(id_))} it returns {returned}; it must return {wanted}", "topics"
+                    )

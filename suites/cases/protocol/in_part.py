@@ -67,11 +67,13 @@ def each_partition_has_its_own_epoch_end(wire, topic_of):
     asked = request("OffsetForLeaderEpoch", replica_id=-1, topics=[{"topic": topic, "partitions": rows}])
     answer = wire.ask(asked, to=wire.leader(topic, one))
     rows = answer.struct.topics[0].partitions
-    told = {row.partition: (row.error_code, row.leader_epoch, row.end_offset) for row in rows}
+    returned = {row.partition: (row.error_code, row.leader_epoch, row.end_offset) for row in rows}
     wanted = {
         one: (0, epochs[one], 1),
         two: (errors.UNKNOWN_LEADER_EPOCH, -1, -1),
         99: (errors.UNKNOWN_TOPIC_OR_PARTITION, -1, -1),
         three: (0, -1, -1),
     }
-    answer.must(told == wanted, f"(error, epoch, end) of the partitions are {told}; they must be {wanted}", "topics")
+    answer.must(
+        returned == wanted, f"(error, epoch, end) of the partitions are {returned}; they must be {wanted}", "topics"
+    )

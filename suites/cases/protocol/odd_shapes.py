@@ -54,9 +54,9 @@ def a_partition_may_be_named_twice(wire, topic, group):
     fetch = request("Fetch", replica_id=-1, max_wait_ms=500, min_bytes=1, session_epoch=-1, topics=rows)
     ends = request("ListOffsets", replica_id=-1, topics=[{"name": topic, "partitions": [end, end]}])
     with wire.part("ListOffsets"):
-        _must_tell_of_partition_0(wire.ask(ends, to=node), "topics")
+        _must_be_about_partition_0(wire.ask(ends, to=node), "topics")
     with wire.part("Fetch"):
-        _must_tell_of_partition_0(wire.ask(fetch, to=node, version=min(wire.versions("Fetch")[-1], 12)), "responses")
+        _must_be_about_partition_0(wire.ask(fetch, to=node, version=min(wire.versions("Fetch")[-1], 12)), "responses")
     twice = request("OffsetFetch", group_id=group, topics=[{"name": topic, "partition_indexes": [0, 0]}])
     with wire.part("OffsetFetch"):
         found = wire.ask(twice, to=wire.coordinator(group), version=min(wire.versions("OffsetFetch")[-1], 7))
@@ -64,7 +64,7 @@ def a_partition_may_be_named_twice(wire, topic, group):
         found.must(offsets == {1}, f"offset 1 was committed, and the answer names {sorted(offsets)}", "topics")
 
 
-def _must_tell_of_partition_0(answer, rows):
+def _must_be_about_partition_0(answer, rows):
     """The answer is about the partition that was named, whatever it says of it."""
     answer.must(answer.error in (0, errors.INVALID_REQUEST), f"the error is {errors.name(answer.error)}")
     named = {row.partition_index for part in getattr(answer.struct, rows) for row in part.partitions}

@@ -12,7 +12,7 @@ API_VERSIONS, ANYBODY, WITHIN_S = 18, -1, 20
 WITH_FEATURES, WITH_ALL_FEATURES, WITH_ADDRESS = 3, 4, 5
 UNKNOWN = (6, 7, 42, 99, 127, 0x7FFF)
 NOT_LISTED = ("GetTelemetrySubscriptions",)
-"""Served, though not listed, where nobody takes clients' metrics (KIP-714)."""
+"""Served, though not listed, where clients' metrics are not taken (KIP-714)."""
 
 
 @case(
@@ -55,7 +55,7 @@ def nothing_is_served_outside_of_its_range(wire):
     apis={"ApiVersions": 3},
     detects=["H06", "H07"],
 )
-def every_version_tells_the_same(wire):
+def every_version_returns_the_same(wire):
     """Each version of ApiVersions MUST list the same ranges at every node; from v3 on the same finalized features with
     an epoch that does not go back, each level within the supported range, where that is listed (from v4 on every range
     is). An unknown version MUST be answered in v0 with error 35 and the range of ApiVersions itself.
@@ -65,11 +65,11 @@ def every_version_tells_the_same(wire):
     epochs: dict[int, int] = {}
     for node in wire.nodes:
         for version in wire.versions("ApiVersions"):
-            told = _ask(wire, version, node)
-            wrong = sorted(set(ranges.items()) ^ set(_ranges(told).items()))
-            told.must(not wrong, f"v{version} at node {node} differs in (key, range) {wrong}", "api_keys")
+            listed = _ask(wire, version, node)
+            wrong = sorted(set(ranges.items()) ^ set(_ranges(listed).items()))
+            listed.must(not wrong, f"v{version} at node {node} differs in (key, range) {wrong}", "api_keys")
             if version >= WITH_FEATURES:
-                _must_have_features(wire, told, first, epochs, node)
+                _must_have_features(wire, listed, first, epochs, node)
     for version in UNKNOWN:
         if version > ranges[API_VERSIONS][1]:
             line = wire.connect(f"v{version}")
@@ -78,7 +78,7 @@ def every_version_tells_the_same(wire):
             found = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
             wire.must(answer.error_code == errors.UNSUPPORTED_VERSION, f"v{version} has error {answer.error_code}")
             own = ranges[API_VERSIONS]
-            wire.must(found.get(API_VERSIONS) == own, f"v{version} is told the ranges {found}; 18 must have {own}")
+            wire.must(found.get(API_VERSIONS) == own, f"v{version} is given the ranges {found}; 18 must have {own}")
 
 
 @case(
@@ -160,22 +160,22 @@ def _supported(answer):
     return {row.name: (row.min_version, row.max_version) for row in answer.struct.supported_features}
 
 
-def _must_have_features(wire, told, first, epochs, node):
-    finalized, supported = _finalized(told), _supported(told)
-    for rows, kinds in ((told.struct.finalized_features, finalized), (told.struct.supported_features, supported)):
-        told.must(len(rows) == len(kinds), "a feature is reported twice")
+def _must_have_features(wire, answer, first, epochs, node):
+    finalized, supported = _finalized(answer), _supported(answer)
+    for rows, kinds in ((answer.struct.finalized_features, finalized), (answer.struct.supported_features, supported)):
+        answer.must(len(rows) == len(kinds), "a feature is reported twice")
     same = finalized == _finalized(first)
-    told.must(same, f"the finalized features are {finalized}, and elsewhere {_finalized(first)}")
-    if told.version >= WITH_ALL_FEATURES:
+    answer.must(same, f"the finalized features are {finalized}, and elsewhere {_finalized(first)}")
+    if answer.version >= WITH_ALL_FEATURES:
         missing = sorted(set(finalized) - set(supported))
-        told.must(not missing, f"{missing} are finalized and not supported", "finalized_features")
+        answer.must(not missing, f"{missing} are finalized and not supported", "finalized_features")
     for name, (low, high) in finalized.items():
         least_, most = supported.get(name, (low, high))
         fits = least_ <= low <= high <= most and high > 0
-        told.must(fits, f"{name} is finalized at {low} to {high}; supported are {least_} to {most}")
+        answer.must(fits, f"{name} is finalized at {low} to {high}; supported are {least_} to {most}")
     for name, (low, high) in supported.items():
-        told.must(0 <= low <= high, f"{name} is supported from {low} to {high}", "supported_features")
-    epoch = told.struct.finalized_features_epoch
-    told.must(not finalized or epoch >= 0, f"there are finalized features, of the epoch {epoch}")
-    told.must(epoch >= epochs.get(node, epoch), f"the epoch of the features was {epochs.get(node)}, and is {epoch}")
+        answer.must(0 <= low <= high, f"{name} is supported from {low} to {high}", "supported_features")
+    epoch = answer.struct.finalized_features_epoch
+    answer.must(not finalized or epoch >= 0, f"there are finalized features, of the epoch {epoch}")
+    answer.must(epoch >= epochs.get(node, epoch), f"the epoch of the features was {epochs.get(node)}, and is {epoch}")
     epochs[node] = epoch

@@ -19,9 +19,9 @@ def older_clients_hear_of_no_feature_from_level_0(wire):
     """
     asked = request("ApiVersions", client_software_name="client", client_software_version="1")
     for node in wire.nodes:
-        told = wire.ask(asked, version=WITH_FEATURES, to=node).must_succeed()
-        low = {row.name: row.min_version for row in told.struct.supported_features if row.min_version < 1}
-        told.must(not low, f"features are supported from {low}; in v3 it must be 1 or more", "supported_features")
+        answer = wire.ask(asked, version=WITH_FEATURES, to=node).must_succeed()
+        low = {row.name: row.min_version for row in answer.struct.supported_features if row.min_version < 1}
+        answer.must(not low, f"features are supported from {low}; in v3 it must be 1 or more", "supported_features")
 
 
 @case("protocol/produce-is-offered-from-0", guarantee="prot-001", level="should", detects=["H30"])
@@ -32,6 +32,6 @@ def produce_is_offered_from_its_first_version(wire):
     asked = request("ApiVersions", client_software_name="client", client_software_version="1")
     for node in wire.nodes:
         for version in wire.versions("ApiVersions"):
-            told = wire.ask(asked, version=version, to=node).must_succeed()
-            lowest = [row.min_version for row in told.struct.api_keys if row.api_key == PRODUCE]
-            told.must(lowest == [0], f"Produce is offered from version {lowest} on; it should from 0", "api_keys")
+            answer = wire.ask(asked, version=version, to=node).must_succeed()
+            lowest = [row.min_version for row in answer.struct.api_keys if row.api_key == PRODUCE]
+            answer.must(lowest == [0], f"Produce is offered from version {lowest} on; it should from 0", "api_keys")

@@ -28,7 +28,7 @@ WITHIN_MIB = 512  # a Java heap may grow by as much; what is announced is four t
 
 
 @case("protocol/changed-bytes", guarantee="err-001", detects=["M42a", "M42c"])
-def bytes_that_are_no_request_harm_nobody(wire, topic, rng, nodes):
+def bytes_that_are_no_request_harm_no_client(wire, topic, rng, nodes):
     """Frames of wrong bytes MUST NOT bring a broker down nor make it large, and others MUST be served meanwhile.
 
     Ten thousand requests, each API that is offered in each of its versions in turn, with bytes changed, missing,

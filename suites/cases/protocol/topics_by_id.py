@@ -5,7 +5,7 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 BY_ID = 12
-NOT_TOLD = -(1 << 31)
+NOT_ASKED = -(1 << 31)
 
 
 @case(
@@ -14,7 +14,7 @@ NOT_TOLD = -(1 << 31)
     apis={"Metadata": BY_ID, "CreateTopics": 7, "DeleteTopics": 1},
     detects=["S06"],
 )
-def topics_are_told_by_their_ids(wire, topic_of):
+def topics_are_returned_by_their_ids(wire, topic_of):
     """Metadata that names topics by their ids MUST return each with its name and the partitions that it has by name,
     and an unknown id, that of a deleted topic included, with UNKNOWN_TOPIC_ID (100) and without partitions.
     """
@@ -32,14 +32,14 @@ def topics_are_told_by_their_ids(wire, topic_of):
         asked = request("Metadata", topics=rows, allow_auto_topic_creation=False)
         for node in wire.nodes:
             answer = wire.ask(asked, version=version, to=node)
-            told = {row.topic_id: row for row in answer.struct.topics}
-            codes = {name: told[ids[name]].error_code if ids[name] in told else None for name in ids}
+            by_id = {row.topic_id: row for row in answer.struct.topics}
+            codes = {name: by_id[ids[name]].error_code if ids[name] in by_id else None for name in ids}
             wanted = {topic: 0, other: 0, gone: errors.UNKNOWN_TOPIC_ID}
             answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "topics")
-            lost = told[ids[gone]]
+            lost = by_id[ids[gone]]
             answer.must(not lost.partitions and not lost.name, f"the gone topic is {lost.name!r}", "topics")
             for name in (topic, other):
-                found, must = told[ids[name]], by_name[name]
+                found, must = by_id[ids[name]], by_name[name]
                 answer.must(
                     (found.name, _leaders(found)) == (name, _leaders(must)),
                     f"{found.name} has {_leaders(found)}; it must have {_leaders(must)}",
@@ -54,7 +54,7 @@ def topics_are_told_by_their_ids(wire, topic_of):
     apis={"Metadata": 8},
     detects=["S07"],
 )
-def the_operations_on_a_topic_are_told_when_asked_for(wire, topic):
+def the_operations_on_a_topic_are_returned_when_asked_for(wire, topic):
     """Metadata SHOULD return the authorized operations of a topic when it is asked to include them, reading and writing
     among them, and MUST NOT otherwise.
     """
@@ -67,9 +67,9 @@ def the_operations_on_a_topic_are_told_when_asked_for(wire, topic):
             include_topic_authorized_operations=included,
         )
         answer = wire.ask(asked, to=wire.leader(topic)).must_succeed()
-        told = answer.struct.topics[0].topic_authorized_operations
-        holds = told & (read | write) == read | write and told > 0 if included else told == NOT_TOLD
-        answer.must(holds, f"the operations are {told}", "topics[0].topic_authorized_operations")
+        operations = answer.struct.topics[0].topic_authorized_operations
+        holds = operations & (read | write) == read | write and operations > 0 if included else operations == NOT_ASKED
+        answer.must(holds, f"the operations are {operations}", "topics[0].topic_authorized_operations")
 
 
 def _leaders(row):

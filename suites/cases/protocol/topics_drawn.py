@@ -6,12 +6,12 @@ from brokertrial.suites.case import case
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-BY_ID, NOT_TOLD, WITHIN_S = 12, -(1 << 31), 20
+BY_ID, NOT_ASKED, WITHIN_S = 12, -(1 << 31), 20
 INVALID = ("", ".", "..", "no spaces", "nor/slashes", "n" * 250, "ümlaut")
 CHANGES = ("grow", "delete", "make", "use", "nothing", "nothing", "nothing")
 CREATES_ON_USE = "auto.create.topics.enable"
 ONLY_FOR_CLUSTERS = range(8, 11)
-"""Versions of Metadata that tell what may be done on the cluster."""
+"""Versions of Metadata that return what may be done on the cluster."""
 
 
 @case(
@@ -21,7 +21,7 @@ ONLY_FOR_CLUSTERS = range(8, 11)
     needs=["partitions"],
     detects=["C10", "C11", "S06", "S07", "Q16", "V15"],
 )
-def topics_are_told_the_same_in_every_way(wire, rng):
+def topics_are_described_the_same_in_every_way(wire, rng):
     """Whichever topics Metadata is asked for, in whatever version and way (all of them, by names, by ids, repeatedly,
     with unknown, invalid, deleted and internal ones among them, with creation allowed or not), it MUST return the
     current state of each: error code, id, partitions, leaders, replicas, whether it is internal, and its authorized
@@ -31,7 +31,7 @@ def topics_are_told_the_same_in_every_way(wire, rng):
     Topics are created, created by being asked for, grown and deleted between 80 drawn requests. The same model checks
     DescribeTopicPartitions page by page, where it is offered.
     """
-    topics = ToldTopics(wire, rng)
+    topics = DescribedTopics(wire, rng)
     for _ in range(3):
         topics.make()
     for _ in range(80):
@@ -45,12 +45,12 @@ def topics_are_told_the_same_in_every_way(wire, rng):
         elif change == "grow":
             topics.grow()
         node = rng.choice(wire.nodes)
-        topics.must_be_told(node)
+        topics.must_be_described(node)
         if wire.versions("DescribeTopicPartitions") and rng.random() < 0.3:
-            topics.must_be_told_in_pages(node)
+            topics.must_be_described_in_pages(node)
 
 
-class ToldTopics:
+class DescribedTopics:
     """Topics with their numbers of partitions, and those that are no more."""
 
     def __init__(self, wire, rng):
@@ -102,7 +102,7 @@ class ToldTopics:
 
     # Metadata
 
-    def must_be_told(self, node):
+    def must_be_described(self, node):
         """A drawn question, in a drawn version: it must agree with the newest version, asked for all topics."""
         rng, wire = self.rng, self.wire
         version = rng.choice(list(wire.versions("Metadata")))
@@ -122,17 +122,17 @@ class ToldTopics:
         if on_cluster:
             asked["include_cluster_authorized_operations"] = True
 
-        def told():
+        def check():
             every = wire.metadata(all_topics=True, to=node).must_succeed()
             answer = wire.ask(request("Metadata", **asked), version=version, to=node)
             self._must_agree(answer, every, rows, operations)
             if version in ONLY_FOR_CLUSTERS:
-                told_of = answer.struct.cluster_authorized_operations != NOT_TOLD
+                reported = answer.struct.cluster_authorized_operations != NOT_ASKED
                 answer.must(
-                    told_of == on_cluster, "the cluster's operations are reported, or left out, against what was asked"
+                    reported == on_cluster, "the cluster's operations are reported, or left out, against what was asked"
                 )
 
-        wire.eventually(told, within=WITHIN_S)
+        wire.eventually(check, within=WITHIN_S)
 
     def _names(self, version):
         rng = self.rng
@@ -172,8 +172,8 @@ class ToldTopics:
             key = row.name if row.name is not None else str(row.topic_id)
             shown = _shown(row, version)
             answer.must(found.setdefault(key, shown) == shown, f"{key[:20]!r} is reported twice, and not the same")
-            told_of = version >= 8 and row.topic_authorized_operations != NOT_TOLD
-            fits = told_of == operations or row.error_code != 0
+            reported = version >= 8 and row.topic_authorized_operations != NOT_ASKED
+            fits = reported == operations or row.error_code != 0
             answer.must(fits, f"the operations on {key[:20]!r} are reported, or left out, against what was asked")
         wrong = [key for key in [*wanted, *found] if wanted.get(key) != found.get(key)]
         first = next(iter(wrong), "")
@@ -203,7 +203,7 @@ class ToldTopics:
 
     # DescribeTopicPartitions
 
-    def must_be_told_in_pages(self, node):
+    def must_be_described_in_pages(self, node):
         """Page after page, each as long as allowed, until all that was asked for is returned, in the order of names."""
         rng, wire = self.rng, self.wire
         names = sorted({*rng.sample(sorted(self.there), 2), *rng.sample(sorted(self.gone), min(1, len(self.gone)))})
@@ -216,7 +216,7 @@ class ToldTopics:
             "response_partition_limit": limit,
         }
 
-        def told():
+        def check():
             found: list[tuple[str, int]] = []
             cursor = page = None
             for _ in range(40):
@@ -237,7 +237,7 @@ class ToldTopics:
                 cursor = {"topic_name": cursor.topic_name, "partition_index": cursor.partition_index}
             wire.must(found == wanted, f"all pages list {found}; they must list {wanted}", page)
 
-        wire.eventually(told, within=WITHIN_S)
+        wire.eventually(check, within=WITHIN_S)
 
 
 def _shown(row, version):

@@ -6,7 +6,7 @@ from brokertrial.suites.case import case
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-INVALID, NOT_TOLD, WITHIN_S, PAGES, MOST = ("no spaces", "nor/slashes", "n" * 250, ".."), -(1 << 31), 20, 1_000, 1_000
+INVALID, NOT_ASKED, WITHIN_S, PAGES, MOST = ("no spaces", "nor/slashes", "n" * 250, ".."), -(1 << 31), 20, 1_000, 1_000
 INTERNAL = "__consumer_offsets"
 UNKNOWN = errors.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -18,7 +18,7 @@ UNKNOWN = errors.UNKNOWN_TOPIC_OR_PARTITION
     needs=["partitions"],
     detects=["H19", "H20", "H21", "W18"],
 )
-def pages_tell_what_metadata_does(wire, topic_of, rng):
+def pages_return_what_metadata_does(wire, topic_of, rng):
     """DescribeTopicPartitions MUST return the topics that it is asked for, each once and in the order of their names,
     starting at its cursor, with what Metadata returns of them: error, id, whether it is internal, leaders, epochs,
     replicas. A page MUST hold as many partitions as the limit allows, at least one, and a cursor as long as there are
@@ -26,7 +26,7 @@ def pages_tell_what_metadata_does(wire, topic_of, rng):
 
     Topics are deleted and created again between 50 drawn walks; of all topics only those of the case are compared.
     """
-    pages = ToldPages(wire, [topic_of(partitions=count, what=f"t{count}") for count in (1, 2, 5)], rng)
+    pages = WalkedPages(wire, [topic_of(partitions=count, what=f"t{count}") for count in (1, 2, 5)], rng)
     for _ in range(50):
         if rng.random() < 0.15:
             pages.delete_and_make()
@@ -35,7 +35,7 @@ def pages_tell_what_metadata_does(wire, topic_of, rng):
             pages.walk_from_nowhere()
 
 
-class ToldPages:
+class WalkedPages:
     """Topics that there are, and one that comes and goes."""
 
     def __init__(self, wire, topics, rng):
@@ -71,7 +71,7 @@ class ToldPages:
         start = (first, rng.choice((0, 0, 1, 2, 5, 99))) if everything or rng.random() < 0.5 else None
         limit = MOST if everything else limit
 
-        def told():
+        def check():
             every = self.wire.metadata(all_topics=True, to=node).must_succeed()
             rows = {row.name: row for row in every.struct.topics}
             found, last = self._pages(node, asked, limit, start)
@@ -86,7 +86,7 @@ class ToldPages:
                 found == wanted, f"from {start} on it names {wrong and wrong[0]}; it must name {wrong and wrong[1]}"
             )
 
-        self.wire.eventually(told, within=WITHIN_S)
+        self.wire.eventually(check, within=WITHIN_S)
 
     def _ours(self, rows):
         return sorted(name for name in self._names() if name in rows)
@@ -103,8 +103,8 @@ class ToldPages:
                 topics == sorted(set(topics)), f"the topics of a page are {topics}, which is not in order", "topics"
             )
             for row in page.struct.topics:
-                told = row.topic_authorized_operations != NOT_TOLD
-                page.must(told or row.error_code, f"what may be done on {row.name} is not reported", "topics")
+                reported = row.topic_authorized_operations != NOT_ASKED
+                page.must(reported or row.error_code, f"what may be done on {row.name} is not reported", "topics")
                 shown = (row.name, row.error_code, str(row.topic_id), row.is_internal)
                 found += [(*shown, _shown(part)) for part in row.partitions] or [(*shown, None)]
                 listed += len(row.partitions)

@@ -7,7 +7,7 @@ from brokertrial.wire import errors
 from brokertrial.wire.apis import by_name
 from brokertrial.wire.messages import Struct, request
 
-#: No answer to a valid request of a version that is served: nobody knows why, not this version, not such a request.
+#: No answer to a valid request of a version that is served: it is not known why, not this version, not such a request.
 NOT_SERVED = (errors.UNKNOWN_SERVER_ERROR, errors.UNSUPPORTED_VERSION, errors.INVALID_REQUEST)
 
 
