@@ -19,7 +19,7 @@ def hand_over(wire, topic, former, to):
     rows = [row for row in _shown(wire, topic) if row.leader_id == former]
     orders = {row.partition_index: _first(to, row.replica_nodes) for row in rows}
     if not rows or any(to not in row.replica_nodes for row in rows):
-        wire.not_applicable(f"{topic} is not shown, or not on each node: nobody can say where it is led")
+        wire.not_applicable(f"{topic} is not shown, or not on each node: it is not known where it is led")
     parts = [{"partition_index": index, "replicas": order} for index, order in orders.items()]
     asked = request("AlterPartitionReassignments", timeout_ms=10_000, topics=[{"name": topic, "partitions": parts}])
     wire.ask(asked, to=wire.controller).must_succeed()
@@ -65,10 +65,10 @@ def must_not_be_known_to(wire, node, asked, codes):
 
     def refuses():
         answer = wire.ask(asked, to=node)
-        told = codes(answer.struct)
+        returned = codes(answer.struct)
         answer.must(
-            bool(told) and set(told) <= set(ELSEWHERE),
-            f"node {node}, which coordinated it before, answers {told}; it must send the client to the coordinator",
+            bool(returned) and set(returned) <= set(ELSEWHERE),
+            f"node {node}, which coordinated it before, answers {returned}; it must send the client to the coordinator",
         )
 
     wire.eventually(refuses, within=WITHIN_S)

@@ -1,6 +1,6 @@
 """Partitions and their replicas as they must be: where they were placed, what is on the move, what they hold."""
 
-from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S
+from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -19,7 +19,7 @@ class Place:
         self.target: list[int] | None = None
         self.before: list[int] = []
         self.values = []
-        self.epoch, self.leader = -1, NOBODY
+        self.epoch, self.leader = -1, NO_NODE
 
     @property
     def adding(self):
@@ -91,11 +91,11 @@ class MovedPartitions:
         written = self.producer.batch(value, sequence=len(place.values))
 
         def taken():
-            told = self.wire.produce(self.topic, written, index)
-            return None if told.error == errors.NOT_ENOUGH_REPLICAS else told
+            answer = self.wire.produce(self.topic, written, index)
+            return None if answer.error == errors.NOT_ENOUGH_REPLICAS else answer
 
-        told = self.wire.until(taken, within=WITHIN_S, what=f"partition {index} takes a record")
-        told.must_be_at(len(place.values))
+        appended = self.wire.until(taken, within=WITHIN_S, what=f"partition {index} takes a record")
+        appended.must_be_at(len(place.values))
         place.values.append(value)
 
     def step_move(self):
@@ -147,8 +147,8 @@ class MovedPartitions:
         moving = [index for index, place in enumerate(self.places) if place.target is not None]
         resting = [index for index, place in enumerate(self.places) if place.target is None]
         chosen = [*self.rng.sample(moving, min(1, len(moving))), *self.rng.sample(resting, min(1, len(resting)))]
-        told = self._alter(dict.fromkeys(chosen))
-        rows = self._answered(told, chosen)
+        answer = self._alter(dict.fromkeys(chosen))
+        rows = self._answered(answer, chosen)
         for index in chosen:
             place = self.places[index]
             moves = place.target is not None
@@ -175,17 +175,17 @@ class MovedPartitions:
         before = {index: self._leader(index) for index in chosen}
         rows = [{"topic": self.topic, "partitions": [*chosen, ABSENT]}]
         asked = request("ElectLeaders", election_type=kind, topic_partitions=rows, timeout_ms=10_000)
-        told = self.wire.ask(asked, to=self.wire.controller)
+        answer = self.wire.ask(asked, to=self.wire.controller)
         found = {
             row.partition_id: row.error_code
-            for each in told.struct.replica_election_results
+            for each in answer.struct.replica_election_results
             for row in each.partition_result
         }
         wanted = {index: self._election(index, kind, before[index]) for index in chosen}
         wanted[ABSENT] = {errors.UNKNOWN_TOPIC_OR_PARTITION}
-        told.must(found.keys() == wanted.keys(), f"it names {sorted(found)}; it must name {sorted(wanted)}")
+        answer.must(found.keys() == wanted.keys(), f"it names {sorted(found)}; it must name {sorted(wanted)}")
         for index, codes in wanted.items():
-            told.must(
+            answer.must(
                 found[index] in codes,
                 f"an election of type {kind} for partition {index}, which {before.get(index)} leads, is answered with "
                 f"{found[index]}; it must be {sorted(codes)}",
@@ -212,8 +212,8 @@ class MovedPartitions:
         return {errors.NONE, errors.ELECTION_NOT_NEEDED}
 
     def _leader(self, index):
-        told = self.wire.refresh_metadata(self.topic).topics[0].partitions
-        return next(row.leader_id for row in told if row.partition_index == index)
+        partitions = self.wire.refresh_metadata(self.topic).topics[0].partitions
+        return next(row.leader_id for row in partitions if row.partition_index == index)
 
     def _living(self, place):
         """The replicas that are alive; each that was placed by now has all there is."""
@@ -226,18 +226,18 @@ class MovedPartitions:
         )
         return self.wire.ask(asked, to=self.wire.controller)
 
-    def _answered(self, told, wanted):
-        rows = {row.partition_index: row for each in told.struct.responses for row in each.partitions}
-        told.must(
-            not told.struct.error_code and sorted(rows) == sorted(wanted),
-            f"error {told.struct.error_code}, rows of {sorted(rows)}; it must name {sorted(wanted)}",
+    def _answered(self, answer, wanted):
+        rows = {row.partition_index: row for each in answer.struct.responses for row in each.partitions}
+        answer.must(
+            not answer.struct.error_code and sorted(rows) == sorted(wanted),
+            f"error {answer.struct.error_code}, rows of {sorted(rows)}; it must name {sorted(wanted)}",
         )
-        return told, rows
+        return answer, rows
 
     def _must_be_answered(self, answered, index, code):
-        told, rows = answered
+        answer, rows = answered
         found = rows[index].error_code
-        told.must(found == code, f"partition {index} is answered with {found}; it must be {code}", "responses")
+        answer.must(found == code, f"partition {index} is answered with {found}; it must be {code}", "responses")
 
     # what must be
 
@@ -248,20 +248,20 @@ class MovedPartitions:
         self.wire.eventually(self._must_be_listed, within=WITHIN_S)
 
     def _must_be_shown(self, node):
-        told = self.wire.metadata(self.topic, to=node)
-        rows = {row.partition_index: row for row in told.struct.topics[0].partitions}
+        answer = self.wire.metadata(self.topic, to=node)
+        rows = {row.partition_index: row for row in answer.struct.topics[0].partitions}
         for index, place in enumerate(self.places):
             row, living = rows[index], self._living(place)
             where = f"node {node} shows partition {index}"
-            told.must(row.replica_nodes == place.replicas, f"{where} on {row.replica_nodes}, not on {place.replicas}")
+            answer.must(row.replica_nodes == place.replicas, f"{where} on {row.replica_nodes}, not on {place.replicas}")
             offline = sorted(set(place.replicas) - set(living))
-            told.must(sorted(row.offline_replicas) == offline, f"{where} offline on {row.offline_replicas}")
+            answer.must(sorted(row.offline_replicas) == offline, f"{where} offline on {row.offline_replicas}")
             if not living:
-                told.must(row.leader_id == NOBODY, f"{where} led by {row.leader_id}; all its replicas are dead")
+                answer.must(row.leader_id == NO_NODE, f"{where} led by {row.leader_id}; all its replicas are dead")
                 continue
-            told.must(sorted(row.isr_nodes) == sorted(living), f"{where} in sync on {row.isr_nodes}, not on {living}")
-            told.must(row.leader_id in living, f"{where} led by {row.leader_id}; it must be one of {living}")
-            told.must(
+            answer.must(sorted(row.isr_nodes) == sorted(living), f"{where} in sync on {row.isr_nodes}, not on {living}")
+            answer.must(row.leader_id in living, f"{where} led by {row.leader_id}; it must be one of {living}")
+            answer.must(
                 row.leader_epoch > place.epoch or (row.leader_epoch, row.leader_id) == (place.epoch, place.leader),
                 f"{where} led by {row.leader_id} in epoch {row.leader_epoch}; {place.leader} led in {place.epoch}",
             )
@@ -270,12 +270,12 @@ class MovedPartitions:
     def _must_be_listed(self):
         names = [index for index in range(PARTITIONS) if self.rng.random() < 0.7] + [ABSENT]
         asked = None if self.rng.random() < 0.5 else [{"name": self.topic, "partition_indexes": names}]
-        told = self.wire.ask(request("ListPartitionReassignments", topics=asked, timeout_ms=10_000))
-        if told.error == errors.NOT_CONTROLLER:
+        answer = self.wire.ask(request("ListPartitionReassignments", topics=asked, timeout_ms=10_000))
+        if answer.error == errors.NOT_CONTROLLER:
             return
         found = {
             row.partition_index: (row.replicas, sorted(row.adding_replicas), sorted(row.removing_replicas))
-            for each in told.must_succeed().struct.topics
+            for each in answer.must_succeed().struct.topics
             if each.name == self.topic
             for row in each.partitions
         }
@@ -284,7 +284,7 @@ class MovedPartitions:
             for index, place in enumerate(self.places)
             if place.target is not None and (asked is None or index in names)
         }
-        told.must(found == wanted, f"on the move are {found}; it must be {wanted}", "topics")
+        answer.must(found == wanted, f"on the move are {found}; it must be {wanted}", "topics")
 
     def must_be_held_by_all(self):
         """Each living replica holds every record; a living node that is none refuses."""

@@ -5,7 +5,7 @@ from brokertrial.wire.messages import request
 
 COPIES = {"min.insync.replicas": "2"}
 WITHIN_S = 60
-NOBODY = -1
+NO_NODE = -1
 
 
 def replicated(wire, **settings):
@@ -39,7 +39,7 @@ def others_lead(wire, topic, former):
     """Waits until another node leads, and names it."""
 
     def found():
-        return next((one for one in [partition(wire, topic).leader_id] if one not in (NOBODY, former)), None)
+        return next((one for one in [partition(wire, topic).leader_id] if one not in (NO_NODE, former)), None)
 
     return wire.until(found, within=WITHIN_S, what=f"another node than {former} leads {topic}")
 

@@ -68,6 +68,6 @@ def _must_be_held(wire, topic, after, alive):
 
 
 def _nothing_must_move(wire):
-    told = wire.ask(request("ListPartitionReassignments", topics=None, timeout_ms=10_000), to=wire.controller)
-    found = [each.name for each in told.must_succeed().struct.topics]
-    told.must(not found, f"{', '.join(found)} are listed as on the move", "topics")
+    answer = wire.ask(request("ListPartitionReassignments", topics=None, timeout_ms=10_000), to=wire.controller)
+    found = [each.name for each in answer.must_succeed().struct.topics]
+    answer.must(not found, f"{', '.join(found)} are listed as on the move", "topics")

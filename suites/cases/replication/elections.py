@@ -2,7 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import (
-    NOBODY,
+    NO_NODE,
     WITHIN_S,
     all_in_sync,
     frozen,
@@ -76,7 +76,7 @@ def who_has_not_everything_does_not_lead(wire, nodes):
     nodes.start(second)
     wire.until(lambda: alive_without(wire, topic, second, first), within=WITHIN_S, what="the second is back alone")
     leader = partition(wire, topic).leader_id
-    wire.must(leader == NOBODY, f"node {leader} leads, and it lacks what was acknowledged")
+    wire.must(leader == NO_NODE, f"node {leader} leads, and it lacks what was acknowledged")
     wire.produce(topic, batch("lost"), acks=1, to=second).must_be_refused(*NOT_HERE)
     nodes.start(first)
     wire.await_topic(topic)

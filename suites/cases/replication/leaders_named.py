@@ -13,7 +13,7 @@ MOVED = {
     "Fetch": (errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH),
 }
 BY_ID = 13
-UNSAID, NOBODY = -1, (-1, -1)
+UNSAID, NO_LEADER = -1, (-1, -1)
 MUCH = 1 << 20
 
 
@@ -74,8 +74,8 @@ class LedByMany:
                 )
 
     def _are_led(self, node, topic, wanted):
-        told = self.wire.metadata(topic, to=node).struct.topics[0].partitions
-        shown = {row.partition_index: (row.leader_id, row.replica_nodes) for row in told}
+        partitions = self.wire.metadata(topic, to=node).struct.topics[0].partitions
+        shown = {row.partition_index: (row.leader_id, row.replica_nodes) for row in partitions}
         return all(shown.get(index) == (leader, [leader]) for index, leader in wanted.items())
 
     def ask(self, api, version, node):
@@ -83,19 +83,19 @@ class LedByMany:
         places = self.rng.sample(list(self.taken), self.rng.randint(2, len(self.taken)))
         epochs = {place: self._epoch(place) if api == "Fetch" else UNSAID for place in places}
         asked = self._produce(places) if api == "Produce" else self._fetch(epochs)
-        told = self.wire.ask(asked, version=version, to=node)
+        answer = self.wire.ask(asked, version=version, to=node)
         codes = {place: self._code(place, node, epochs[place]) for place in places}
-        rows = self._rows(told, api)
-        told.must(sorted(rows) == sorted(codes), f"the rows are of {sorted(rows)}; they must be of {sorted(codes)}")
+        rows = self._rows(answer, api)
+        answer.must(sorted(rows) == sorted(codes), f"the rows are of {sorted(rows)}; they must be of {sorted(codes)}")
         for place, part in rows.items():
             said, right = part.error_code, codes[place]
-            told.must(
+            answer.must(
                 said == right, f"node {node} answers {said} for {place[0]}-{place[1]}; it must be {right}", "responses"
             )
             if api == "Produce" and right == errors.NONE:
                 self.taken[place] += 1
         if version >= HINTS_SINCE[api]:
-            self._must_be_named(told, rows, {place for place in rows if codes[place] in MOVED[api]}, node)
+            self._must_be_named(answer, rows, {place for place in rows if codes[place] in MOVED[api]}, node)
 
     def _produce(self, places):
         topics = [
@@ -137,36 +137,38 @@ class LedByMany:
             return errors.NONE
         return errors.FENCED_LEADER_EPOCH if epoch < known else errors.UNKNOWN_LEADER_EPOCH
 
-    def _rows(self, told, api):
+    def _rows(self, answer, api):
         names = {self.wire.topic_id(topic): topic for topic, _ in self.taken}
-        by_id = told.version >= BY_ID
+        by_id = answer.version >= BY_ID
         if api == "Produce":
-            parts = ((row, part.index, part) for row in told.struct.responses for part in row.partition_responses)
+            parts = ((row, part.index, part) for row in answer.struct.responses for part in row.partition_responses)
             return {(names.get(row.topic_id) if by_id else row.name, n): part for row, n, part in parts}
-        parts = ((row, part.partition_index, part) for row in told.struct.responses for part in row.partitions)
+        parts = ((row, part.partition_index, part) for row in answer.struct.responses for part in row.partitions)
         return {(names.get(row.topic_id) if by_id else row.topic, n): part for row, n, part in parts}
 
-    def _must_be_named(self, told, rows, moved, node):
+    def _must_be_named(self, answer, rows, moved, node):
         """All leaders are named, or none: a client that gets none asks for metadata."""
         named = {
             place: (part.current_leader.leader_id, part.current_leader.leader_epoch) for place, part in rows.items()
         }
-        if all(leader == NOBODY for leader in named.values()):
-            told.must(
-                not told.struct.node_endpoints, "it lists addresses of leaders that it names nowhere", "node_endpoints"
+        if all(leader == NO_LEADER for leader in named.values()):
+            answer.must(
+                not answer.struct.node_endpoints,
+                "it lists addresses of leaders that it names nowhere",
+                "node_endpoints",
             )
             return
         for place, leader in named.items():
-            right = (self.wire.leader(*place), self.wire.known_epoch(*place)) if place in moved else NOBODY
-            told.must(
+            right = (self.wire.leader(*place), self.wire.known_epoch(*place)) if place in moved else NO_LEADER
+            answer.must(
                 leader == right,
                 f"for {place[0]}-{place[1]} it names leader and epoch {leader}; they are {right}",
                 "responses",
             )
         brokers = {row.node_id: (row.host, row.port, row.rack) for row in self.wire.metadata(to=node).struct.brokers}
         at = sorted((leader, *brokers[leader]) for leader in {named[place][0] for place in moved})
-        listed = sorted((row.node_id, row.host, row.port, row.rack) for row in told.struct.node_endpoints)
-        told.must(listed == at, f"these leaders listen at {at}; it lists {listed}", "node_endpoints")
+        listed = sorted((row.node_id, row.host, row.port, row.rack) for row in answer.struct.node_endpoints)
+        answer.must(listed == at, f"these leaders listen at {at}; it lists {listed}", "node_endpoints")
 
     def must_hold_what_was_taken(self):
         for (topic, index), count in self.taken.items():

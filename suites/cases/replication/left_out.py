@@ -1,7 +1,7 @@
 """Who has no say any more: a dead replica is not waited for, and a leader that was deposed takes nothing."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S, all_in_sync, partition, replicated, roles
+from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S, all_in_sync, partition, replicated, roles
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors
 
@@ -65,4 +65,4 @@ def a_leader_that_was_deposed_takes_nothing(wire, nodes):
 def successor(wire, topic, witness, former):
     """The present leader, as the witness, a live node, names it; None while there is no other leader."""
     row = wire.metadata(topic, to=witness).struct.topics[0].partitions[0]
-    return None if row.leader_id in (former, NOBODY) else row.leader_id
+    return None if row.leader_id in (former, NO_NODE) else row.leader_id

@@ -70,10 +70,10 @@ def _await(wire, topic, holds, what):
 
 
 def _must_be_on_the_move(wire, wanted):
-    told = wire.ask(request("ListPartitionReassignments", topics=None, timeout_ms=10_000), to=wire.controller)
+    answer = wire.ask(request("ListPartitionReassignments", topics=None, timeout_ms=10_000), to=wire.controller)
     found = {
         each.name: (row.adding_replicas, row.removing_replicas)
-        for each in told.must_succeed().struct.topics
+        for each in answer.must_succeed().struct.topics
         for row in each.partitions
     }
-    told.must(found == wanted, f"who comes and goes is {found}; it must be {wanted}", "topics")
+    answer.must(found == wanted, f"who comes and goes is {found}; it must be {wanted}", "topics")

@@ -3,7 +3,7 @@
 from itertools import count
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S
+from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -117,8 +117,8 @@ class PlacedTopics:
             for topic, partitions in wanted.items()
         ]
         self.rng.shuffle(rows)
-        told = self.wire.create_topics(rows)
-        self._must_be_answered(told, "topics", wanted)
+        answer = self.wire.create_topics(rows)
+        self._must_be_answered(answer, "topics", wanted)
 
     def by_the_cluster(self):
         """With as many replicas as there are nodes, dead ones too; with fewer, on those that are alive."""
@@ -133,18 +133,18 @@ class PlacedTopics:
             added = [self.rng.sample(self.everyone, len(there[0])) for _ in range(2)]
             added[0].sort(key=lambda node: node != self.dead)  # where it is a replica, it is the first
             refused = [self.dead] in added
-            told = self.wire.create_partitions(topic, len(there) + 2, assignments=added)
+            answer = self.wire.create_partitions(topic, len(there) + 2, assignments=added)
             if refused:
-                told.must_be_refused(REFUSED)
+                answer.must_be_refused(REFUSED)
             else:
-                told.must_succeed()
+                answer.must_succeed()
                 there += added
 
-    def _must_be_answered(self, told, row, wanted):
-        for each in getattr(told.struct, row):
+    def _must_be_answered(self, answer, row, wanted):
+        for each in getattr(answer.struct, row):
             partitions = wanted[each.name]
             right = REFUSED if [self.dead] in partitions else errors.NONE
-            told.must(
+            answer.must(
                 each.error_code == right,
                 f"{each.name} on {partitions} is answered with {each.error_code} while node {self.dead} is dead; "
                 f"it must be {right}",
@@ -176,43 +176,45 @@ class PlacedTopics:
         written = self.producer.batch(value, sequence=sequence)
 
         def taken():
-            told = self.wire.produce(topic, written, index)
-            return None if told.error == errors.NOT_ENOUGH_REPLICAS else told
+            answer = self.wire.produce(topic, written, index)
+            return None if answer.error == errors.NOT_ENOUGH_REPLICAS else answer
 
         return self.wire.until(taken, within=WITHIN_S, what=f"{topic}-{index} takes a record")
 
     def _must_be_shown(self, node, alive):
-        told = self.wire.metadata(*self.placed, to=node)
-        shown = {row.name: row for row in told.struct.topics}
+        answer = self.wire.metadata(*self.placed, to=node)
+        shown = {row.name: row for row in answer.struct.topics}
         for topic, partitions in self.placed.items():
             rows = sorted(shown[topic].partitions, key=lambda row: row.partition_index)
-            told.must(
+            answer.must(
                 len(rows) == len(partitions),
                 f"node {node} shows {len(rows)} of {len(partitions)} partitions of {topic}",
             )
             for row, placed in zip(rows, partitions, strict=True):
-                self._must_be_right(told, topic, row, placed, alive)
+                self._must_be_right(answer, topic, row, placed, alive)
 
-    def _must_be_right(self, told, topic, row, placed, alive):
+    def _must_be_right(self, answer, topic, row, placed, alive):
         replicas = row.replica_nodes
         where = f"{topic}-{row.partition_index} on {replicas} while {alive} are alive"
         living = [node for node in replicas if node in alive]
         if isinstance(placed, int):
             few = placed < len(self.everyone)
-            told.must(len(set(replicas)) == placed, f"{where}: it must have {placed} replicas")
-            told.must(self.dead is None or not few or living == replicas, f"{where}: on a dead node without need")
+            answer.must(len(set(replicas)) == placed, f"{where}: it must have {placed} replicas")
+            answer.must(self.dead is None or not few or living == replicas, f"{where}: on a dead node without need")
         else:
-            told.must(replicas == placed, f"{where}: it was placed on {placed}")
-        told.must(sorted(row.isr_nodes) == sorted(living), f"{where}: in sync are {row.isr_nodes}; it must be {living}")
-        told.must(row.leader_id in living, f"{where}: led by {row.leader_id}; it must be one of {living}")
+            answer.must(replicas == placed, f"{where}: it was placed on {placed}")
+        answer.must(
+            sorted(row.isr_nodes) == sorted(living), f"{where}: in sync are {row.isr_nodes}; it must be {living}"
+        )
+        answer.must(row.leader_id in living, f"{where}: led by {row.leader_id}; it must be one of {living}")
         gone = sorted(set(replicas) - set(living))
-        told.must(
+        answer.must(
             sorted(row.offline_replicas) == gone, f"{where}: offline are {row.offline_replicas}; it must be {gone}"
         )
 
 
 def _brokers(wire, node):
-    return {row.node_id for row in wire.metadata(to=node).struct.brokers} or {NOBODY}
+    return {row.node_id for row in wire.metadata(to=node).struct.brokers} or {NO_NODE}
 
 
 def _leads_again(wire, topic, node):

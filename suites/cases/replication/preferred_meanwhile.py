@@ -42,9 +42,9 @@ def who_is_first_comes_to_lead(wire, nodes, rng):
     _reassign(wire, asked, {topic: [first, second] for topic in topics})
     for topic in topics:
         wire.eventually(lambda at=topic: _must_be_led(wire, at, first, second), within=WITHIN_S)
-    told = wire.ask(request("ListPartitionReassignments", topics=None, timeout_ms=10_000), to=asked)
-    found = [each.name for each in told.must_succeed().struct.topics]
-    told.must(found == [moving], f"{found} are listed as on the move; it must be {moving} alone", "topics")
+    answer = wire.ask(request("ListPartitionReassignments", topics=None, timeout_ms=10_000), to=asked)
+    found = [each.name for each in answer.must_succeed().struct.topics]
+    answer.must(found == [moving], f"{found} are listed as on the move; it must be {moving} alone", "topics")
     for topic in (*topics, moving):
         wire.produce(topic, batch("a")).must_be_at(0)
 

@@ -14,7 +14,7 @@ from brokertrial.suites.workloads import ONE_AT_A_TIME, SendAndRead
 from brokertrial.wire import errors
 
 NEW_LEADER = "leader({topic},0)"
-"""Nobody asks a dead node for anything: what goes to the leader, once that is dead, goes to the next one."""
+"""A dead node is asked for nothing: what goes to the leader, once that is dead, goes to the next one."""
 
 
 @case(

@@ -1,7 +1,7 @@
 """A node that falls silent without dying: its connections stay open, and no request is answered."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.replication._roles import NOBODY, all_in_sync, replicated, roles
+from brokertrial.suites.cases.replication._roles import NO_NODE, all_in_sync, replicated, roles
 from brokertrial.suites.probe import batch
 
 WITHIN_S = 40
@@ -59,7 +59,7 @@ def seen_by(wire, topic, node):
 def replaced(wire, topic, witness, silent):
     """Whether the silent node is no broker any more, and another one leads."""
     answer, row = seen_by(wire, topic, witness)
-    return row.leader_id not in (silent, NOBODY) and silent not in [one.node_id for one in answer.struct.brokers]
+    return row.leader_id not in (silent, NO_NODE) and silent not in [one.node_id for one in answer.struct.brokers]
 
 
 def taken_back(wire, topic, witness, silent):

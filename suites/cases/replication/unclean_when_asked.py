@@ -1,7 +1,7 @@
 """A leader that does not have everything, because an administrator asks for it or allows it (KIP-460, KIP-106)."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S, all_in_sync, partition, placed
+from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S, all_in_sync, partition, placed
 from brokertrial.suites.cases.replication.elections import leads_again
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import SET, TOPIC
@@ -39,12 +39,14 @@ def who_lacks_something_leads_when_asked_to(wire, nodes, rng):
     alone = _written(wire, topic, common, rng.randint(1, 3), acks=1)
     nodes.kill(one)
     nodes.start(other)
-    wire.until(lambda: _nobody_leads(wire, topic, other), within=WITHIN_S, what="nobody leads, with one replica alive")
+    wire.until(
+        lambda: _no_node_leads(wire, topic, other), within=WITHIN_S, what="no node leads, with one replica alive"
+    )
     before = partition(wire, topic)
     for _ in range(2):
         _elect(wire, topic, PREFERRED).must_have(RESULT, errors.PREFERRED_LEADER_NOT_AVAILABLE)
         wire.produce(topic, batch("x"), to=other, retry=False).must_be_refused(*ABSENT)
-        wire.must(_nobody_leads(wire, topic, other), f"node {other} leads, and lacks what node {one} acknowledged")
+        wire.must(_no_node_leads(wire, topic, other), f"node {other} leads, and lacks what node {one} acknowledged")
 
     _elect(wire, topic, UNCLEAN).must_have(RESULT, errors.NONE)
     wire.until(lambda: partition(wire, topic).leader_id == other, within=WITHIN_S, what=f"node {other} leads")
@@ -102,7 +104,9 @@ def who_lacks_something_leads_once_it_is_allowed(wire, nodes, rng):
     nodes.kill(one)
     nodes.start(other)
     for topic in (allows, waits):
-        wire.until(lambda topic=topic: _nobody_leads(wire, topic, other), within=WITHIN_S, what=f"nobody leads {topic}")
+        wire.until(
+            lambda topic=topic: _no_node_leads(wire, topic, other), within=WITHIN_S, what=f"no node leads {topic}"
+        )
     before = partition(wire, allows).leader_epoch
 
     wire.change_configs(TOPIC, allows, [(ALLOWED, SET, "true")]).must_succeed()
@@ -114,7 +118,7 @@ def who_lacks_something_leads_once_it_is_allowed(wire, nodes, rng):
         f"before it was {before}, and it alone is",
     )
     _must_hold(wire, allows, held[allows])
-    wire.must(_nobody_leads(wire, waits, other), f"node {other} leads, and lacks what node {one} acknowledged")
+    wire.must(_no_node_leads(wire, waits, other), f"node {other} leads, and lacks what node {one} acknowledged")
 
     nodes.start(one)
     for topic in (allows, waits):
@@ -138,9 +142,9 @@ def _must_hold(wire, topic, values):
     wire.list_offsets(topic).must_name(offset=len(values))
     ends = {part.header.leader_epoch: part.header.last_offset + 1 for part in log.batches}
     for epoch, end in ends.items():
-        told = wire.offset_for_leader_epoch(topic, epoch=epoch).must_succeed()
-        row = told.struct.topics[0].partitions[0]
-        told.must((row.leader_epoch, row.end_offset) == (epoch, end), f"epoch {epoch} ends at {row.end_offset}")
+        answer = wire.offset_for_leader_epoch(topic, epoch=epoch).must_succeed()
+        row = answer.struct.topics[0].partitions[0]
+        answer.must((row.leader_epoch, row.end_offset) == (epoch, end), f"epoch {epoch} ends at {row.end_offset}")
 
 
 def _elect(wire, topic, kind):
@@ -149,7 +153,7 @@ def _elect(wire, topic, kind):
     return wire.ask(asked, to=wire.controller)
 
 
-def _nobody_leads(wire, topic, alive):
+def _no_node_leads(wire, topic, alive):
     """As the one that is alive shows it, which is among the brokers again."""
-    told = wire.metadata(topic, to=alive).struct
-    return alive in [row.node_id for row in told.brokers] and told.topics[0].partitions[0].leader_id == NOBODY
+    metadata = wire.metadata(topic, to=alive).struct
+    return alive in [row.node_id for row in metadata.brokers] and metadata.topics[0].partitions[0].leader_id == NO_NODE

@@ -1,7 +1,7 @@
 """Partitions whose only replica is on a dead node: how they are described meanwhile, and that nothing else suffers."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S, all_in_sync, partition, placed
+from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S, all_in_sync, partition, placed
 from brokertrial.suites.probe import batch
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -41,8 +41,8 @@ def a_partition_without_a_leader_is_described_as_it_is(wire, nodes, rng):
             page = wire.ask(request("DescribeTopicPartitions", topics=rows, response_partition_limit=9), to=node)
             row, eligible = page.struct.topics[0].partitions[0], _keeps_eligible(wire)
             _must_be_so(page, row, dead, eligible)
-            told = [*(row.eligible_leader_replicas or ())]
-            page.must(told == ([dead] if eligible else []), f"{told} are eligible to lead", "topics")
+            candidates = [*(row.eligible_leader_replicas or ())]
+            page.must(candidates == ([dead] if eligible else []), f"{candidates} are eligible to lead", "topics")
     gone = wire.delete_topic(other)
     gone.must(not gone.error, f"a topic is not deleted while another one has no leader: {gone.error}", "responses")
     made = wire.name("made")
@@ -70,5 +70,5 @@ def _keeps_eligible(wire):
 
 def _must_be_so(answer, row, dead, eligible):
     found = (row.leader_id, [*row.replica_nodes], [*row.isr_nodes])
-    wanted = (NOBODY, [dead], [] if eligible else [dead])
+    wanted = (NO_NODE, [dead], [] if eligible else [dead])
     answer.must(found == wanted, f"(leader, replicas, in sync) are {found}; they must be {wanted}", "topics")

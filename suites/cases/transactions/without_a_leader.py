@@ -1,7 +1,7 @@
 """Transactions that end while some of their partitions have no leader: the markers wait for one (KIP-98)."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.replication._roles import NOBODY, WITHIN_S, partition, placed
+from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S, partition, placed
 from brokertrial.suites.probe import COMMITTED
 
 TRANSACTION, TIMEOUT_MS = 1, 60_000
@@ -23,31 +23,31 @@ def markers_come_once_there_is_a_leader(wire, nodes, rng):
     Four producers write to a topic on each node; the node of one topic is killed, two commit and two abort, and then
     each does the opposite.
     """
-    nobody = rng.choice(wire.nodes)
+    killed = rng.choice(wire.nodes)
     topics = {node: placed(wire, "t", [node], **{"min.insync.replicas": "1"}) for node in wire.nodes}
-    producers = [wire.producer(_coordinated_elsewhere(wire, nobody), timeout_ms=TIMEOUT_MS) for _ in range(4)]
+    producers = [wire.producer(_coordinated_elsewhere(wire, killed), timeout_ms=TIMEOUT_MS) for _ in range(4)]
     wanted: dict[int, list[bytes]] = {node: [] for node in topics}
     for number, producer in enumerate(producers):
-        for node in [*rng.sample(sorted(topics), rng.randint(1, 3)), nobody]:
+        for node in [*rng.sample(sorted(topics), rng.randint(1, 3)), killed]:
             value = f"{number} {len(wanted[node])} {node}"
             producer.send(topics[node], value).must_succeed()
             if number % 2 == 0:
                 wanted[node].append(value.encode())
 
-    nodes.kill(nobody)
+    nodes.kill(killed)
     wire.until(
-        lambda: partition(wire, topics[nobody]).leader_id == NOBODY,
+        lambda: partition(wire, topics[killed]).leader_id == NO_NODE,
         within=WITHIN_S,
         what="a partition whose only replica is gone has no leader",
     )
     for number, producer in enumerate(producers):
         (producer.commit() if number % 2 == 0 else producer.abort()).must_succeed()
-    nodes.start(nobody)
+    nodes.start(killed)
     _must_be_decided(wire, topics, wanted)
     for number, producer in enumerate(producers):
-        producer.send(topics[nobody], f"{number} next").must_succeed()
+        producer.send(topics[killed], f"{number} next").must_succeed()
         if number % 2:
-            wanted[nobody].append(f"{number} next".encode())
+            wanted[killed].append(f"{number} next".encode())
         (producer.abort() if number % 2 == 0 else producer.commit()).must_succeed()
     _must_be_decided(wire, topics, wanted)
 
