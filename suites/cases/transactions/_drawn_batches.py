@@ -84,8 +84,8 @@ class DrawnProducer:
 
     def __init__(self, wire, name):
         self.wire, self.name = wire, name
-        told = wire.init_producer_id(name, timeout_ms=55_000)
-        self.id, self.epoch, self.newer = told.producer_id, told.epoch, False
+        answer = wire.init_producer_id(name, timeout_ms=55_000)
+        self.id, self.epoch, self.newer = answer.producer_id, answer.epoch, False
         self.held: set[int] = set()
         self.old: list[bytes] = []
 
@@ -110,7 +110,7 @@ class DrawnBatches:
         name = self.rng.choice(STEPS).replace(" ", "_")
         getattr(self, f"step_{name}")(one, partition)
         for number in range(PARTITIONS):
-            self.wire.eventually(lambda number=number: self._must_be_told(number), within=WITHIN_S)
+            self.wire.eventually(lambda number=number: self._must_be_described(number), within=WITHIN_S)
 
     # batches
 
@@ -221,16 +221,16 @@ class DrawnBatches:
             return
         commit, before = self.rng.random() < 0.6, one.epoch
         version = 5 if one.newer else self.rng.choice([each for each in self.wire.versions("EndTxn") if each <= 4])
-        told = self.wire.end_txn(one.name, one.id, one.epoch, commit=commit, version=version).must_succeed()
+        answer = self.wire.end_txn(one.name, one.id, one.epoch, commit=commit, version=version).must_succeed()
         if one.newer:
-            one.epoch = told.must_have("producer_epoch", before + 1).epoch
+            one.epoch = answer.must_have("producer_epoch", before + 1).epoch
         self._ended(one, one.epoch, commit)
 
     def step_anew(self, one, _):
         """Its open transaction is aborted in an epoch of its own."""
         fenced, held = one.epoch + 1, bool(one.held)
-        told = self.wire.init_producer_id(one.name, timeout_ms=55_000).must_have("producer_id", one.id)
-        one.epoch = told.must_have("producer_epoch", fenced + held).epoch
+        answer = self.wire.init_producer_id(one.name, timeout_ms=55_000).must_have("producer_id", one.id)
+        one.epoch = answer.must_have("producer_epoch", fenced + held).epoch
         self._ended(one, fenced, commit=False)
 
     def _ended(self, one, epoch, commit):
@@ -244,15 +244,15 @@ class DrawnBatches:
         self.wire.eventually(lambda: self._must_have_ended(one), within=WITHIN_S)
 
     def _must_have_ended(self, one):
-        told = self.wire.describe_transaction(one.name).must_succeed()
-        state = told.at("transaction_states[0].transaction_state")
-        told.must(state in ("Empty", "CompleteCommit", "CompleteAbort"), f"{one.name} is {state}; it must have ended")
+        answer = self.wire.describe_transaction(one.name).must_succeed()
+        state = answer.at("transaction_states[0].transaction_state")
+        answer.must(state in ("Empty", "CompleteCommit", "CompleteAbort"), f"{one.name} is {state}; it must have ended")
 
     def end_all(self):
         for one in self.producers:
             self.step_end(one, 0)
         for number in range(PARTITIONS):
-            self.wire.eventually(lambda number=number: self._must_be_told(number), within=WITHIN_S)
+            self.wire.eventually(lambda number=number: self._must_be_described(number), within=WITHIN_S)
 
     # the way there
 
@@ -281,19 +281,21 @@ class DrawnBatches:
 
         return self.wire.until(settled, within=WITHIN_S, what="the coordinator has verified the partition")
 
-    # what is told
+    # what is described
 
-    def _must_be_told(self, partition):
+    def _must_be_described(self, partition):
         wire, place = self.wire, (self.topic, partition)
         wire.list_offsets(*place).must_name(offset=self.ends[partition])
-        told = wire.describe_producers(*place).must_succeed()
+        answer = wire.describe_producers(*place).must_succeed()
         found = {
             row.producer_id: (row.producer_epoch, row.last_sequence, row.current_txn_start_offset)
-            for row in told.at(ROWS)
+            for row in answer.at(ROWS)
         }
         wanted = {
             one.id: (seen.epoch, seen.last, seen.began)
             for one in self.producers
             if (seen := self.known[one.name, partition]).epoch >= 0
         }
-        told.must(found == wanted, f"epoch, last sequence, start by producer are {found}; they must be {wanted}", ROWS)
+        answer.must(
+            found == wanted, f"epoch, last sequence, start by producer are {found}; they must be {wanted}", ROWS
+        )

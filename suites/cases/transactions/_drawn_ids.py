@@ -89,12 +89,12 @@ class DrawnIds:
         """From nothing: the next epoch, whatever was open is aborted, and the timeout is the new one."""
         version = self._version("InitProducerId", 0, 5)
         timeout_ms = self.rng.choice(TIMEOUTS_MS)
-        told = self.wire.init_producer_id(one.name, timeout_ms=timeout_ms, version=version).must_succeed()
+        answer = self.wire.init_producer_id(one.name, timeout_ms=timeout_ms, version=version).must_succeed()
         if one.id >= 0:
-            told.must_have("producer_id", one.id)
-        fenced = one.state == "Ongoing"  # its abort has an epoch of its own, which nobody is given
-        told.must_have("producer_epoch", one.epoch + 1 + fenced)
-        self._begun_anew(one, told, timeout_ms, last=-1)
+            answer.must_have("producer_id", one.id)
+        fenced = one.state == "Ongoing"  # its abort has an epoch of its own, which no producer is given
+        answer.must_have("producer_epoch", one.epoch + 1 + fenced)
+        self._begun_anew(one, answer, timeout_ms, last=-1)
 
     def step_init_again(self, one):
         """From an id and an epoch: the present one goes on, the one before repeats itself, others are fenced."""
@@ -113,17 +113,17 @@ class DrawnIds:
             "never had": (one.id, one.epoch + self.rng.choice((1, 5))),
             "half": self.rng.choice(((one.id, -1), (-1, one.epoch))),
         }[how]
-        told = self.wire.init_producer_id(
+        answer = self.wire.init_producer_id(
             one.name, timeout_ms=timeout_ms, producer_id=id_, epoch=epoch, version=version
         )
         if how == "half":
-            told.must_be_refused(errors.INVALID_REQUEST)
+            answer.must_be_refused(errors.INVALID_REQUEST)
         elif how in ("of another", "never had", "over"):
-            told.must_be_refused(errors.PRODUCER_FENCED if version >= 4 else errors.INVALID_PRODUCER_EPOCH)
+            answer.must_be_refused(errors.PRODUCER_FENCED if version >= 4 else errors.INVALID_PRODUCER_EPOCH)
         else:
-            told.must_have("producer_id", one.id)
-            told.must_have("producer_epoch", one.epoch + (how == "now"))
-            self._begun_anew(one, told, timeout_ms, last=one.epoch if how == "now" else one.last)
+            answer.must_have("producer_id", one.id)
+            answer.must_have("producer_epoch", one.epoch + (how == "now"))
+            self._begun_anew(one, answer, timeout_ms, last=one.epoch if how == "now" else one.last)
 
     def step_begin(self, one):
         """Partitions join, by request or by being written to; one that is unknown keeps all others out."""
@@ -134,9 +134,9 @@ class DrawnIds:
             return
         version, bad = self._version("AddPartitionsToTxn", 0, 3), self.rng.random() < 0.3
         asked = [*partitions, 9] if bad else partitions
-        told = self._add(one, one.id, one.epoch, asked, version)
+        answer = self._add(one, one.id, one.epoch, asked, version)
         wanted = dict.fromkeys(partitions, errors.OPERATION_NOT_ATTEMPTED if bad else 0)
-        self._must_tell(told, wanted | ({9: errors.UNKNOWN_TOPIC_OR_PARTITION} if bad else {}))
+        self._must_have_codes(answer, wanted | ({9: errors.UNKNOWN_TOPIC_OR_PARTITION} if bad else {}))
         if not bad:
             self._joined(one, self.topic, partitions)
 
@@ -151,7 +151,7 @@ class DrawnIds:
                 (one.id + 1_000_000, one.epoch, errors.INVALID_PRODUCER_ID_MAPPING),
             ]
         )
-        self._must_tell(self._add(one, id_, epoch, [0, 2], version), {0: code, 2: code})
+        self._must_have_codes(self._add(one, id_, epoch, [0, 2], version), {0: code, 2: code})
 
     def step_offsets(self, one):
         """Offsets of the group join; whom the group does not know that way stages nothing, the transaction is open."""
@@ -169,10 +169,10 @@ class DrawnIds:
         )
         partition, offset = self.rng.randrange(3), self.rng.randrange(1000)
         version = self._version("TxnOffsetCommit", *((5, 5) if one.newer else (3, 4)))
-        told = self.wire.txn_offset_commit(
+        answer = self.wire.txn_offset_commit(
             one.name, one.id, one.epoch, self.group, {(self.topic, partition): offset}, version=version, **who
         )
-        told.must_have("topics[0].partitions[0].error_code", code)
+        answer.must_have("topics[0].partitions[0].error_code", code)
         self._joined(one, OFFSETS_TOPIC, [])
         if not code:
             self.puts += 1
@@ -185,9 +185,9 @@ class DrawnIds:
             self.wire.unclear("a transaction was open for so long that it may have expired")
         commit = self.rng.random() < 0.5 if commit is None else commit
         version = 5 if one.newer else self._version("EndTxn", 0, 4)
-        told = self.wire.end_txn(one.name, one.id, one.epoch, commit=commit, version=version).must_succeed()
+        answer = self.wire.end_txn(one.name, one.id, one.epoch, commit=commit, version=version).must_succeed()
         if one.newer:
-            told.must_have("producer_id", one.id).must_have("producer_epoch", one.epoch + 1)
+            answer.must_have("producer_id", one.id).must_have("producer_epoch", one.epoch + 1)
             self._next_epoch(one, one.epoch + 1)
         self._ended(one, commit)
         for partition, put in one.staged.items() if commit else ():
@@ -205,19 +205,19 @@ class DrawnIds:
             return
         commit, same = one.state == "CompleteCommit", self.rng.random() < 0.6
         who = (one.name, one.id, one.before_its_end)
-        told = self.wire.end_txn(*who, commit=commit == same, version=5)
+        answer = self.wire.end_txn(*who, commit=commit == same, version=5)
         if same:
-            told.must_have("producer_id", one.id).must_have("producer_epoch", one.epoch)
+            answer.must_have("producer_id", one.id).must_have("producer_epoch", one.epoch)
         else:
-            told.must_be_refused(errors.INVALID_TXN_STATE)
+            answer.must_be_refused(errors.INVALID_TXN_STATE)
 
     def step_end_nothing(self, one):
         """Where each end raises the epoch, an abort of nothing is legal: an empty transaction ends, in a new epoch."""
         if not one.newer or one.state == "Ongoing":
             return
         self._is_later(one)
-        told = self.wire.end_txn(one.name, one.id, one.epoch, commit=False, version=5)
-        told.must_have("producer_id", one.id).must_have("producer_epoch", one.epoch + 1)
+        answer = self.wire.end_txn(one.name, one.id, one.epoch, commit=False, version=5)
+        answer.must_have("producer_id", one.id).must_have("producer_epoch", one.epoch + 1)
         self._next_epoch(one, one.epoch + 1)
         now_ms = self.wire.now_ms()
         one.before, one.start, one.later, one.began_ms = one.start, None, now_ms > one.began_ms + 20, now_ms
@@ -236,17 +236,17 @@ class DrawnIds:
             again = not one.newer and one.state == ("CompleteCommit" if commit else "CompleteAbort")
             cases.append((one.id, one.epoch, 0 if again else errors.INVALID_TXN_STATE))
         id_, epoch, code = self.rng.choice(cases)
-        told = self.wire.end_txn(one.name, id_, epoch, commit=commit, version=version)
-        told.must_have("error_code", code)
+        answer = self.wire.end_txn(one.name, id_, epoch, commit=commit, version=version)
+        answer.must_have("error_code", code)
 
-    # what is told
+    # what is described
 
     def must_be_described(self, one):
         """All fields of one id; an unknown and an empty one are answered beside it, in the order asked."""
         unknown = self._unknown_beside(one)
         asked = request("DescribeTransactions", transactional_ids=[one.name, unknown, "", one.name])
 
-        def told():
+        def check():
             answer = self.wire.ask(asked, to=lambda: self.wire.coordinator(one.name, 1))
             rows = answer.struct.transaction_states
             codes = [row.error_code for row in rows]
@@ -257,8 +257,8 @@ class DrawnIds:
             for row in (rows[0], rows[3]):
                 self._must_fit(answer, one, row)
 
-        self.wire.eventually(told, within=WITHIN_S)
-        self._producers_must_be_told(one)
+        self.wire.eventually(check, within=WITHIN_S)
+        self._producers_must_be_described(one)
 
     def _must_fit(self, answer, one, row):
         found = (row.transaction_state, row.producer_id, row.producer_epoch, row.transaction_timeout_ms)
@@ -277,16 +277,16 @@ class DrawnIds:
             one.start = start
         answer.must(start == one.start, f"{one.name} began at {start}; it began at {one.start}")
 
-    def _producers_must_be_told(self, one):
+    def _producers_must_be_described(self, one):
         """Where its open transaction wrote: its epoch and its newest sequence."""
         for partition, count in one.sequences.items() if one.state == "Ongoing" else ():
-            told = self.wire.describe_producers(self.topic, partition).must_succeed()
+            answer = self.wire.describe_producers(self.topic, partition).must_succeed()
             rows = {
                 row.producer_id: (row.producer_epoch, row.last_sequence, row.current_txn_start_offset >= 0)
-                for row in told.at("topics[0].partitions[0].active_producers")
+                for row in answer.at("topics[0].partitions[0].active_producers")
             }
             found, wanted = rows.get(one.id), (one.epoch, count - 1, True)
-            told.must(found == wanted, f"epoch, sequence, openness of {one.name} are {found}; they must be {wanted}")
+            answer.must(found == wanted, f"epoch, sequence, openness of {one.name} are {found}; they must be {wanted}")
 
     def must_be_listed(self):
         """A drawn question: of states, of producer ids, of a duration, of a pattern, or of several of them at once."""
@@ -341,10 +341,10 @@ class DrawnIds:
         due_ms = one.began_ms + 21 if one.state != "Ongoing" else 0
         self.wire.until(lambda: self.wire.now_ms() > due_ms, within=5, what="it is later than the last one")
 
-    def _begun_anew(self, one, told, timeout_ms, last):
-        if told.epoch != one.epoch:
-            self._next_epoch(one, told.epoch)
-        one.id, one.timeout_ms, one.last = told.producer_id, timeout_ms, last
+    def _begun_anew(self, one, answer, timeout_ms, last):
+        if answer.epoch != one.epoch:
+            self._next_epoch(one, answer.epoch)
+        one.id, one.timeout_ms, one.last = answer.producer_id, timeout_ms, last
         one.before, one.state, one.start, one.held, one.staged = one.start, "Empty", None, {}, {}
         one.before_its_end = None
 
@@ -373,17 +373,17 @@ class DrawnIds:
         places = [(self.topic, partition) for partition in partitions]
         return self.wire.add_partitions(one.name, id_, epoch, places, version=version)
 
-    def _must_tell(self, told, wanted):
-        rows = told.at("results_by_topic_v3_and_below[0].results_by_partition")
+    def _must_have_codes(self, answer, wanted):
+        rows = answer.at("results_by_topic_v3_and_below[0].results_by_partition")
         found = {row.partition_index: row.partition_error_code for row in rows}
-        told.must(found == wanted, f"the error codes are {found}; they must be {wanted}")
+        answer.must(found == wanted, f"the error codes are {found}; they must be {wanted}")
 
     def _offsets_must_be(self):
         every = [(self.topic, partition) for partition in range(3)]
-        told = self.wire.committed_all(self.group, every)
-        found = {partition: offset for (_, partition), offset in told.offsets.items()}
+        answer = self.wire.committed_all(self.group, every)
+        found = {partition: offset for (_, partition), offset in answer.offsets.items()}
         wanted = {partition: self.offsets.get(partition, (0, -1))[1] for partition in range(3)}
-        told.must(found == wanted, f"the offsets are {found}; they must be {wanted}")
+        answer.must(found == wanted, f"the offsets are {found}; they must be {wanted}")
 
     def _version(self, api, lowest, newest):
         return self.rng.choice([each for each in self.wire.versions(api) if lowest <= each <= newest])

@@ -15,11 +15,11 @@ def use_up(wire, producer):
         asked = [
             wire.init_producer_id(name, timeout_ms=producer.timeout_ms, retry=False, wait=False) for _ in range(count)
         ]
-        for told in asked:
-            row = told.struct
+        for answer in asked:
+            row = answer.struct
             if row.error_code == errors.CONCURRENT_TRANSACTIONS:
                 continue  # a broker may take them side by side
             epoch += 1
             found = (row.error_code, row.producer_id, row.producer_epoch)
-            told.must(found == (0, producer_id, epoch), f"it is {found}; it must be {(0, producer_id, epoch)}")
+            answer.must(found == (0, producer_id, epoch), f"it is {found}; it must be {(0, producer_id, epoch)}")
     producer.epoch = epoch

@@ -100,8 +100,8 @@ def _written(wire, producer, node, places, added, rng):
         producer.sequences[place] = producer.sequences.get(place, 0) + 1
 
     def settled():
-        told = wire.produce_all(made, transactional_id=producer.transactional_id, version=version, to=node)
-        rows = {place: told.of(*place) for place in places}
+        answer = wire.produce_all(made, transactional_id=producer.transactional_id, version=version, to=node)
+        rows = {place: answer.of(*place) for place in places}
         return None if any(row.error in UNVERIFIED for row in rows.values()) else rows
 
     return wire.until(settled, within=VERIFIED_S, what="the coordinator has verified the partitions")

@@ -33,5 +33,5 @@ def each_batch_is_judged_by_its_epoch_and_sequence(wire, topic_of, rng):
     drawn.end_all()
     for partition, found in enumerate(drawn.committed):
         values = [value for _, value in found]
-        told = wire.read_all(topic, partition, isolation=COMMITTED)
-        told.must(sorted(told.values) == sorted(values), f"{told.values} are read; {values} were committed")
+        read = wire.read_all(topic, partition, isolation=COMMITTED)
+        read.must(sorted(read.values) == sorted(values), f"{read.values} are read; {values} were committed")

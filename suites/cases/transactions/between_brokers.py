@@ -47,10 +47,10 @@ def each_transaction_of_a_request_is_judged_for_itself(wire, topic_of, rng):
             for each in answer.struct.results_by_transaction
         }
         wrong = [name for name in {*found, *wanted} if not fits(found.get(name), wanted.get(name))]
-        told = [(found.get(name), wanted.get(name)) for name in wrong[:1]]
-        answer.must(not wrong, f"(answered, wanted) is {told}", "results_by_transaction")
+        differences = [(found.get(name), wanted.get(name)) for name in wrong[:1]]
+        answer.must(not wrong, f"(answered, wanted) is {differences}", "results_by_transaction")
         for each in ids:
-            each.must_be_told()
+            each.must_be_described()
         for each in rng.sample(ids, 1):
             each.end(rng.random() < 0.5)
 
@@ -67,8 +67,8 @@ class AddedTo:
 
     def __init__(self, wire, name):
         self.wire, self.name = wire, name
-        told = wire.init_producer_id(name, timeout_ms=55_000)
-        self.id, self.epoch, self.held = told.producer_id, told.epoch, set[tuple[str, int]]()
+        answer = wire.init_producer_id(name, timeout_ms=55_000)
+        self.id, self.epoch, self.held = answer.producer_id, answer.epoch, set[tuple[str, int]]()
 
     def drawn(self, rng, places):
         """A row of the request, and the codes that each of its partitions may have."""
@@ -104,14 +104,14 @@ class AddedTo:
         }
         return row, wanted
 
-    def must_be_told(self):
+    def must_be_described(self):
         """Its partitions, and that it is open since there are some."""
-        told = self.wire.describe_transaction(self.name).must_succeed()
-        row = told.struct.transaction_states[0]
+        answer = self.wire.describe_transaction(self.name).must_succeed()
+        row = answer.struct.transaction_states[0]
         held = {(each.topic, number) for each in row.topics for number in each.partitions}
-        told.must(held == self.held, f"{self.name} holds {sorted(held)}; it must hold {sorted(self.held)}")
+        answer.must(held == self.held, f"{self.name} holds {sorted(held)}; it must hold {sorted(self.held)}")
         states = ("Ongoing",) if self.held else ("Empty", "CompleteCommit", "CompleteAbort")
-        told.must(row.transaction_state in states, f"{self.name} is {row.transaction_state}, and not of {states}")
+        answer.must(row.transaction_state in states, f"{self.name} is {row.transaction_state}, and not of {states}")
 
     def end(self, commit):
         """By the protocol in which an end raises no epoch."""
@@ -120,4 +120,4 @@ class AddedTo:
         version = min(4, max(self.wire.versions("EndTxn")))
         self.wire.end_txn(self.name, self.id, self.epoch, commit=commit, version=version).must_succeed()
         self.held = set()
-        self.wire.eventually(self.must_be_told, within=WITHIN_S)
+        self.wire.eventually(self.must_be_described, within=WITHIN_S)

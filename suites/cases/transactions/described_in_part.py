@@ -60,6 +60,6 @@ def each_transaction_of_a_request_is_described_for_itself(wire, topic, transacti
     answer.must(begun <= {transactional_id, ended} and transactional_id in begun, f"{begun} have a start")
     answer.must(
         missing is not None and missing[0] == errors.TRANSACTIONAL_ID_NOT_FOUND,
-        f"of an id that there is not it tells {missing}; it must be refused (105)",
+        f"of an id that there is not it returns {missing}; it must be refused (105)",
         "transaction_states",
     )

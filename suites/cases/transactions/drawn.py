@@ -117,16 +117,16 @@ def _follow(wire, topic_of, rng, turns, disturb=None, turns_before=(), **setting
         if disturb and disturb(turn, topic):
             for name in (topic, other):
                 wire.await_topic(name)
-            for each, told in logs.items():
-                _must_be_told(wire, each, told, running)
-                _must_hold(wire, each, told, running)
-        _must_be_told(wire, place, log, running)
+            for each, its_log in logs.items():
+                _must_be_described(wire, each, its_log, running)
+                _must_hold(wire, each, its_log, running)
+        _must_be_described(wire, place, log, running)
     for number, one in enumerate(running):
         if one.began:
             (one.producer.commit() if number else one.producer.abort()).must_succeed()
             _ended(wire, one, logs, number > 0)
     for place, log in logs.items():
-        _must_be_told(wire, place, log, running)
+        _must_be_described(wire, place, log, running)
         _must_hold(wire, place, log, running)
 
 
@@ -191,8 +191,8 @@ def _sent_to_several(wire, one, logs, rng, value):
     made = {place: producer.batch(f"{value}.0", sequence=producer.sequences.get(place, 0)) for place in asked}
 
     def settled():
-        told = wire.produce_all(made, transactional_id=producer.transactional_id, version=version, to=node)
-        rows = {place: told.of(*place) for place in made}
+        answer = wire.produce_all(made, transactional_id=producer.transactional_id, version=version, to=node)
+        rows = {place: answer.of(*place) for place in made}
         return None if any(row.error in UNVERIFIED for row in rows.values()) else rows
 
     rows = wire.until(settled, within=WITHIN_S, what="the coordinator has verified the partitions")
@@ -239,17 +239,17 @@ def _must_be_in(wire, one, states):
     )
 
 
-def _must_be_told(wire, place, log, running):
+def _must_be_described(wire, place, log, running):
     """Both ends at both isolations, the open transactions of the partition, and the partitions of each of these."""
     open_here = {one.producer.id: one.began[place] for one in running if place in one.began}
     stable = max(min(open_here.values(), default=log.end), log.start)
     wire.list_offsets(*place, at="earliest").must_name(offset=log.start)
     log.leader_epoch = wire.list_offsets(*place).must_name(offset=log.end).leader_epoch
     wire.eventually(lambda: wire.list_offsets(*place, isolation=COMMITTED).must_name(offset=stable), within=WITHIN_S)
-    told = wire.describe_producers(*place).must_succeed()
-    starts = {row.producer_id: row.current_txn_start_offset for row in told.at(ACTIVE)}
+    answer = wire.describe_producers(*place).must_succeed()
+    starts = {row.producer_id: row.current_txn_start_offset for row in answer.at(ACTIVE)}
     found = {producer: start for producer, start in starts.items() if start >= 0}
-    told.must(found == open_here, f"the open transactions begin at {found}; they must be {open_here}", ACTIVE)
+    answer.must(found == open_here, f"the open transactions begin at {found}; they must be {open_here}", ACTIVE)
     for one in running:
         if one.began:
             described = wire.describe_transaction(one.producer.transactional_id).must_succeed()

@@ -62,8 +62,8 @@ def _goes_on(wire, producer, transactional_id, rng):
     if rng.random() < 0.5:
         producer.start()
         return
-    told = [wire.init_producer_id(transactional_id, **before) for _ in range(2)]
-    found = [(each.producer_id, each.epoch) for each in told]
-    wire.must(found[0] == found[1], f"asked twice to go on from the last epoch it gives {found}", *told)
+    answers = [wire.init_producer_id(transactional_id, **before) for _ in range(2)]
+    found = [(each.producer_id, each.epoch) for each in answers]
+    wire.must(found[0] == found[1], f"asked twice to go on from the last epoch it gives {found}", *answers)
     producer.id, producer.epoch = found[0]
     producer.sequences.clear()

@@ -41,8 +41,8 @@ def a_transaction_that_expires_goes_alone_and_whole(wire, topic_of, group, trans
     late = wire.produce(topic, expires.batch("late", sequence=1), transactional_id=transactional_id)
     late.must_be_refused(*GONE, errors.INVALID_TXN_STATE, errors.TRANSACTION_ABORTABLE)
     expires.add(topic).must_be_refused(*GONE)
-    told = wire.describe_transaction(stays.transactional_id)
-    told.must_have("transaction_states[0].transaction_state", "Ongoing")
+    answer = wire.describe_transaction(stays.transactional_id)
+    answer.must_have("transaction_states[0].transaction_state", "Ongoing")
 
     stays.send(topic, "stays still").must_succeed()
     stays.commit().must_succeed()

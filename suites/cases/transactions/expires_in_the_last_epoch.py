@@ -48,7 +48,7 @@ def a_producer_whose_last_transaction_expired_goes_on(wire, topic, transactional
     for value in ("first", "second"):
         wire.must(
             producer.id != first and producer.epoch <= LAST_EPOCH,
-            f"{first} is used up; the producer is told {producer.id} and epoch {producer.epoch} to go on with",
+            f"{first} is used up; the producer is given {producer.id} and epoch {producer.epoch} to go on with",
         )
         producer.send(topic, value).must_succeed()
         producer.commit().must_succeed()

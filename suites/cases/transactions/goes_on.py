@@ -62,9 +62,9 @@ def _goes_on(wire, rng, producer, *, anew):
             producer.transactional_id, timeout_ms=ENOUGH_MS, producer_id=id_, epoch=epoch, version=version
         )
         refused.must_be_refused(FENCED[version])
-    told = producer.go_on(version=rng.choice(versions))
-    told.must_have("producer_id", had[0])
-    told.must(producer.epoch > had[1], f"its epoch was {had[1]}, and is {producer.epoch}", "producer_epoch")
+    answer = producer.go_on(version=rng.choice(versions))
+    answer.must_have("producer_id", had[0])
+    answer.must(producer.epoch > had[1], f"its epoch was {had[1]}, and is {producer.epoch}", "producer_epoch")
     again = wire.init_producer_id(
         producer.transactional_id,
         timeout_ms=ENOUGH_MS,

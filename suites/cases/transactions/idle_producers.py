@@ -117,10 +117,10 @@ class ForgetfulPartition:
         self.values.append(value)
         self.end += 1
 
-    def must_be_told(self, forgotten):
+    def must_be_described(self, forgotten):
         """All that is known of each producer: epoch, sequence, time, and where its transaction began."""
-        told = self.wire.describe_producers(*self.place).must_succeed()
-        rows = {row.producer_id: row for row in told.at(ROWS)}
+        answer = self.wire.describe_producers(*self.place).must_succeed()
+        rows = {row.producer_id: row for row in answer.at(ROWS)}
         found = {
             id_: (row.producer_epoch, row.last_sequence, row.current_txn_start_offset) for id_, row in rows.items()
         }
@@ -128,11 +128,11 @@ class ForgetfulPartition:
         wanted = {one.producer.id: (one.epoch, one.sequence, one.began) for one in must}
         kinds = {one.producer.id: one.kind for one in self.producers}
         wrong = sorted(kinds.get(id_, "?") for id_ in {*found, *wanted} if found.get(id_) != wanted.get(id_))
-        told.must(not wrong, f"epoch, sequence, start are {found}; they must be {wanted}: {', '.join(wrong)}", ROWS)
+        answer.must(not wrong, f"epoch, sequence, start are {found}; they must be {wanted}: {', '.join(wrong)}", ROWS)
         for one in must:
             time = rows[one.producer.id].last_timestamp
             fits = time > one.newest + OLD_MS // 2 if one.kind == "ended" else time == one.newest  # a marker is of now
-            told.must(fits, f"the newest record of {one.kind} is of {one.newest}; reported is {time}")
+            answer.must(fits, f"the newest record of {one.kind} is of {one.newest}; reported is {time}")
         starts = [one.began for one in self.producers if one.began >= 0]
         self.wire.list_offsets(*self.place, isolation=COMMITTED).must_name(offset=min(starts, default=self.end))
 
@@ -177,7 +177,7 @@ def _follow(wire, topic_of, rng, acts=(), nodes=None):
     for log in logs:
         for kind in (*rng.sample(KINDS, len(KINDS)), *rng.sample(KINDS, 3)):
             log.add(kind, now_ms)
-        log.must_be_told(forgotten=False)
+        log.must_be_described(forgotten=False)
     try:
         _set(wire, str(EXPIRES_MS))
         for act in (None, *acts):
@@ -185,7 +185,7 @@ def _follow(wire, topic_of, rng, acts=(), nodes=None):
                 act(nodes.of(topic))
                 wire.await_topic(topic)
             for log in logs:
-                wire.eventually(lambda log=log: log.must_be_told(forgotten=True), within=WITHIN_S)
+                wire.eventually(lambda log=log: log.must_be_described(forgotten=True), within=WITHIN_S)
         for log in logs:
             log.must_be_known_by_its_batches(1 if acts else 2)
     finally:
@@ -209,6 +209,6 @@ def _must_be_kept(wire, log, now_ms):
     one.send(log.place[0], "old", partition=log.place[1], timestamp=now_ms - OLD_MS).must_succeed()
     sent_ms, checks_ms = wire.now_ms(), int(wire.setting(CHECKS) or 0)
     wire.until(lambda: wire.now_ms() > sent_ms + checks_ms + CHECKED_MS, within=10, what="the check was due once more")
-    told = wire.describe_producers(*log.place).must_succeed()
-    ids = {row.producer_id for row in told.at(ROWS)}
-    told.must(one.id in ids, f"producer {one.id} is forgotten, though {EXPIRATION} was put back", ROWS)
+    answer = wire.describe_producers(*log.place).must_succeed()
+    ids = {row.producer_id for row in answer.at(ROWS)}
+    answer.must(one.id in ids, f"producer {one.id} is forgotten, though {EXPIRATION} was put back", ROWS)

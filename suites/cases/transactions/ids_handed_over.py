@@ -61,7 +61,7 @@ def _handed_over(wire, ids, one, homes, rng):
         wire,
         former,
         request("DescribeTransactions", transactional_ids=names),
-        lambda told: [row.error_code for row in told.transaction_states],
+        lambda response: [row.error_code for row in response.transaction_states],
     )
     ids.are_read_back()
 
@@ -71,7 +71,10 @@ def _group_handed_over(wire, nodes, group, homes, rng):
     hand_over(wire, OFFSETS_TOPIC, former, homes.next(wire, former, rng))
     wire.forget_coordinator(group)
     must_not_be_known_to(
-        wire, former, request("DescribeGroups", groups=[group]), lambda told: [row.error_code for row in told.groups]
+        wire,
+        former,
+        request("DescribeGroups", groups=[group]),
+        lambda response: [row.error_code for row in response.groups],
     )
 
 

@@ -113,51 +113,51 @@ def a_transaction_is_described_at_each_step(wire, topic_of, transactional_id):
     """
     topic, other = topic_of(partitions=3), topic_of(what="other")
     producer = wire.producer(transactional_id, timeout_ms=20_000)
-    _must_tell(wire, producer, "Empty", {})
+    _must_be_described(wire, producer, "Empty", {})
     producer.send(topic, "a", partition=2).must_be_at(0)
-    since = _must_tell(wire, producer, "Ongoing", {topic: [2]})
+    since = _must_be_described(wire, producer, "Ongoing", {topic: [2]})
     producer.send(other, "a").must_be_at(0)
     producer.send(topic, "a", partition=0).must_be_at(0)
     producer.send(topic, "b", partition=2).must_be_at(1)
-    now = _must_tell(wire, producer, "Ongoing", {topic: [0, 2], other: [0]})
+    now = _must_be_described(wire, producer, "Ongoing", {topic: [0, 2], other: [0]})
     wire.must(now == since, f"the transaction began at {since}, and at {now} after more partitions were added")
     producer.commit().must_succeed()
-    wire.eventually(lambda: _must_tell(wire, producer, "CompleteCommit", {}), within=WITHIN_S)
+    wire.eventually(lambda: _must_be_described(wire, producer, "CompleteCommit", {}), within=WITHIN_S)
 
     producer.send(topic, "c", partition=1).must_be_at(0)
-    next_since = _must_tell(wire, producer, "Ongoing", {topic: [1]})
+    next_since = _must_be_described(wire, producer, "Ongoing", {topic: [1]})
     wire.must(next_since >= since, f"the transaction began at {next_since}, before the one of {since}")
     producer.abort().must_succeed()
-    wire.eventually(lambda: _must_tell(wire, producer, "CompleteAbort", {}), within=WITHIN_S)
+    wire.eventually(lambda: _must_be_described(wire, producer, "CompleteAbort", {}), within=WITHIN_S)
 
 
-def _must_tell(wire, producer, state, partitions):
+def _must_be_described(wire, producer, state, partitions):
     """What must hold of the description; returns since when the transaction is open."""
-    told = wire.describe_transaction(producer.transactional_id)
+    answer = wire.describe_transaction(producer.transactional_id)
     for field, value in (
         ("error_code", 0),
         ("transaction_state", state),
         ("producer_id", producer.id),
         ("transaction_timeout_ms", 20_000),
     ):
-        told.must_have(f"{ROW}.{field}", value)
-    held = {row.topic: sorted(row.partitions) for row in told.at(f"{ROW}.topics")}
-    told.must(held == partitions, f"it holds {held}; it must hold {partitions}", f"{ROW}.topics")
-    return told.at(f"{ROW}.transaction_start_time_ms")
+        answer.must_have(f"{ROW}.{field}", value)
+    held = {row.topic: sorted(row.partitions) for row in answer.at(f"{ROW}.topics")}
+    answer.must(held == partitions, f"it holds {held}; it must hold {partitions}", f"{ROW}.topics")
+    return answer.at(f"{ROW}.transaction_start_time_ms")
 
 
 def _must_list(wire, states, asked, wanted):
     """All nodes together list each of those once, in its state; transactions of others do not count."""
     answers = [wire.ask(request("ListTransactions", **asked), to=node).must_succeed() for node in wire.nodes]
     ours = {producer.transactional_id for producer in states}
-    told = sorted(
+    listed = sorted(
         (row.transactional_id, row.producer_id, row.transaction_state)
         for answer in answers
         for row in answer.struct.transaction_states
         if row.transactional_id in ours
     )
     must = sorted((producer.transactional_id, producer.id, states[producer]) for producer in wanted)
-    wire.must(told == must, f"it lists {told}; it must list {must}", *answers)
+    wire.must(listed == must, f"it lists {listed}; it must list {must}", *answers)
 
 
 @case(
@@ -184,5 +184,5 @@ def a_transaction_is_open_since_its_first_partition(wire, topic_of, transactiona
         )
         producer.send(topic, "later", partition=partition).must_succeed()
         _must_list(wire, states, {"duration_filter": partition * OPEN_MS}, [producer])
-        told = wire.describe_transaction(transactional_id).must_succeed()
-        told.must_have("transaction_states[0].transaction_start_time_ms", start.transaction_start_time_ms)
+        answer = wire.describe_transaction(transactional_id).must_succeed()
+        answer.must_have("transaction_states[0].transaction_start_time_ms", start.transaction_start_time_ms)

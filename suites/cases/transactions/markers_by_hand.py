@@ -93,12 +93,12 @@ class MarkedLogs:
                 for topic in dict.fromkeys(topic for topic, _ in self.ends):
                     self.wire.await_topic(topic)
                 for each in self.ends:
-                    self.wire.eventually(lambda each=each: self._must_be_told(each), within=WITHIN_S)
-            self.wire.eventually(lambda place=place: self._must_be_told(place), within=WITHIN_S)
+                    self.wire.eventually(lambda each=each: self._must_be_described(each), within=WITHIN_S)
+            self.wire.eventually(lambda place=place: self._must_be_described(place), within=WITHIN_S)
         for each in self.with_transactions:
             self._step_end(each, None)
         for place, values in self.values.items():
-            self._must_be_told(place)
+            self._must_be_described(place)
             self.wire.read_all(*place, isolation=COMMITTED).must_hold(*values)
 
     # what plain producers do
@@ -153,7 +153,7 @@ class MarkedLogs:
             entry.began, entry.newest, entry.coordinator = -1, None, None
             if one.epoch != before:
                 entry.epoch, entry.sequence = one.epoch, -1
-            self.wire.eventually(lambda place=place: self._must_be_told(place), within=WITHIN_S)
+            self.wire.eventually(lambda place=place: self._must_be_described(place), within=WITHIN_S)
 
     # markers
 
@@ -174,13 +174,13 @@ class MarkedLogs:
             wanted |= {(one.id, *each): code for each, code in codes.items()}
             markers.append(self._marker(one, asked, epoch, coordinator))
         answer = wire.ask(request("WriteTxnMarkers", markers=markers), to=node, version=rng.choice(self.version))
-        told = {
+        returned = {
             (row.producer_id, topic.name, part.partition_index): part.error_code
             for row in answer.struct.markers
             for topic in row.topics
             for part in topic.partitions
         }
-        answer.must(told == wanted, f"(producer, topic, partition): {told}; it must be {wanted}", "markers")
+        answer.must(returned == wanted, f"(producer, topic, partition): {returned}; it must be {wanted}", "markers")
 
     def _marker(self, one, places, epoch, coordinator):
         topics = dict.fromkeys(topic for topic, _ in places)
@@ -220,31 +220,33 @@ class MarkedLogs:
         self.ends[place] += 1
         return errors.NONE
 
-    # what is told
+    # what is described
 
-    def _must_be_told(self, place):
+    def _must_be_described(self, place):
         wire = self.wire
         wire.list_offsets(*place).must_name(offset=self.ends[place])
         begins = [entry.began for (where, _), entry in self.known.items() if where == place and entry.began >= 0]
         stable = min(begins, default=self.ends[place])
         wire.list_offsets(*place, isolation=COMMITTED).must_name(offset=stable)
-        told = wire.describe_producers(*place).must_succeed()
-        rows = {row.producer_id: row for row in told.at(ROWS)}
+        answer = wire.describe_producers(*place).must_succeed()
+        rows = {row.producer_id: row for row in answer.at(ROWS)}
         for one in self._all():
             entry, row = self.known[place, one.id], rows.pop(one.id, None)
             if row is None:
-                told.must(entry.epoch < 0, f"producer {one.id} is left out, and has epoch {entry.epoch}", ROWS)
+                answer.must(entry.epoch < 0, f"producer {one.id} is left out, and has epoch {entry.epoch}", ROWS)
                 continue
             if entry.coordinator is None:  # what a coordinator has just said
-                told.must(row.coordinator_epoch >= 0, f"its coordinator's epoch is {row.coordinator_epoch}", ROWS)
+                answer.must(row.coordinator_epoch >= 0, f"its coordinator's epoch is {row.coordinator_epoch}", ROWS)
                 entry.coordinator = row.coordinator_epoch
             found = (row.producer_epoch, row.last_sequence, row.coordinator_epoch, row.current_txn_start_offset)
             must = (entry.epoch, entry.sequence, entry.coordinator, entry.began)
-            told.must(found == must, f"producer {one.id}: epoch, sequence, coordinator, start {found}; must be {must}")
+            answer.must(
+                found == must, f"producer {one.id}: epoch, sequence, coordinator, start {found}; must be {must}"
+            )
             if entry.newest is None:  # a marker has the time at which it was written
                 entry.newest = row.last_timestamp
-            told.must(
+            answer.must(
                 row.last_timestamp == entry.newest,
                 f"the newest time of producer {one.id} is {row.last_timestamp}; it must be {entry.newest}",
             )
-        told.must(not rows, f"it lists {sorted(rows)}, who wrote nothing here", ROWS)
+        answer.must(not rows, f"it lists {sorted(rows)}, who wrote nothing here", ROWS)

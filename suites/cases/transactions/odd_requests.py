@@ -27,14 +27,14 @@ def partitions_are_added_all_or_none(wire, topic_of, transactional_id):
     said = (transactional_id, producer.id, producer.epoch)
 
     answer = wire.add_partitions(*said, [(topic, 0), (topic, beyond), (absent, 0), (other, 0)])
-    told = {
+    codes = {
         (row.name, part.partition_index): part.partition_error_code
         for row in answer.struct.results_by_topic_v3_and_below
         for part in row.results_by_partition
     }
     unknown, skipped = errors.UNKNOWN_TOPIC_OR_PARTITION, errors.OPERATION_NOT_ATTEMPTED
     wanted = {(topic, 0): skipped, (topic, beyond): unknown, (absent, 0): unknown, (other, 0): skipped}
-    answer.must(told == wanted, f"the error codes are {told}; they must be {wanted}", "results_by_topic_v3_and_below")
+    answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "results_by_topic_v3_and_below")
     _must_hold(wire, transactional_id, "Empty", {})
 
     for _ in range(2):
@@ -121,6 +121,6 @@ def a_producer_id_that_is_not_the_ones_is_refused(wire, topic, group, transactio
 
 
 def _must_hold(wire, transactional_id, state, partitions):
-    told = wire.describe_transaction(transactional_id).must_have(f"{ROW}.transaction_state", state)
-    held = {row.topic: sorted(row.partitions) for row in told.at(f"{ROW}.topics")}
-    told.must(held == partitions, f"it holds {held}; it must hold {partitions}", f"{ROW}.topics")
+    answer = wire.describe_transaction(transactional_id).must_have(f"{ROW}.transaction_state", state)
+    held = {row.topic: sorted(row.partitions) for row in answer.at(f"{ROW}.topics")}
+    answer.must(held == partitions, f"it holds {held}; it must hold {partitions}", f"{ROW}.topics")

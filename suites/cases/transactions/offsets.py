@@ -33,7 +33,7 @@ def offsets_come_into_force_with_the_commit_and_vanish_with_an_abort(wire, topic
     apis={**OFFSETS, "OffsetFetch": 7},
     detects=["M19a"],
 )
-def a_reader_that_wants_stable_offsets_is_told_to_wait(wire, topic_of, group, transactional_id):
+def a_reader_that_wants_stable_offsets_has_to_wait(wire, topic_of, group, transactional_id):
     """OffsetFetch with require_stable MUST answer UNSTABLE_OFFSET_COMMIT (88) for a partition with offsets in an open
     transaction, and for no other; when the transaction has ended, the offset in force.
     """

@@ -32,14 +32,14 @@ def offsets_outside_any_transaction_are_refused(wire, topic, transactional_id):
     versions = [version for version in wire.versions("TxnOffsetCommit") if version <= ADDED_FIRST]
 
     def must_be_refused(when, committed):
-        told = wire.committed
-        wire.eventually(lambda: told(group, topic, require_stable=True).must_be(committed), within=WITHIN_S)
+        fetched = wire.committed
+        wire.eventually(lambda: fetched(group, topic, require_stable=True).must_be(committed), within=WITHIN_S)
         with wire.part(when):
             for version in sorted({versions[0], versions[-1]}):
                 ids = (producer.transactional_id, producer.id, producer.epoch)
                 stray = wire.txn_offset_commit(*ids, group, {(topic, 0): 90 + version}, version=version)
                 stray.must_be_refused(*REFUSED)
-            wire.eventually(lambda: told(group, topic, require_stable=True).must_be(committed), within=WITHIN_S)
+            wire.eventually(lambda: fetched(group, topic, require_stable=True).must_be(committed), within=WITHIN_S)
 
     must_be_refused("before the first transaction", -1)
     wire.commit(group, topic, offset=1).must_succeed()

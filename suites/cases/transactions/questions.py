@@ -14,7 +14,7 @@ PRODUCERS = "topics[0].partitions[0].active_producers"
     apis={"AddPartitionsToTxn": 0, "EndTxn": 0, **QUESTIONS},
     detects=[edit_answer(f"{PRODUCERS}[0].current_txn_start_offset", set=-1, api="DescribeProducers")],
 )
-def what_is_told_of_a_transaction_is_how_it_is(wire, topic, transactional_id):
+def what_is_returned_of_a_transaction_is_how_it_is(wire, topic, transactional_id):
     """DescribeTransactions, ListTransactions and DescribeProducers MUST agree with the transaction: its producer, its
     state and partitions, and where it began; and MUST show nothing open once it has ended.
     """
@@ -37,7 +37,7 @@ def what_is_told_of_a_transaction_is_how_it_is(wire, topic, transactional_id):
     ended = wire.describe_producers(topic)
     ended.must(
         all(row.current_txn_start_offset < 0 for row in ended.at(PRODUCERS)),
-        "it tells of an open transaction; there is none",
+        "it returns an open transaction; there is none",
         PRODUCERS,
     )
 
@@ -66,9 +66,9 @@ def _must_be_open(wire, producer, topic, began):
 def _must_be_listed(wire, producer, state):
     listed = wire.list_transactions(producer.transactional_id, states=[state])
     rows = [row for row in listed.at("transaction_states") if row.transactional_id == producer.transactional_id]
-    told = [(row.producer_id, row.transaction_state) for row in rows]
+    found = [(row.producer_id, row.transaction_state) for row in rows]
     listed.must(
-        told == [(producer.id, state)],
-        f"it lists {told}; it must list {(producer.id, state)} once",
+        found == [(producer.id, state)],
+        f"it lists {found}; it must list {(producer.id, state)} once",
         "transaction_states",
     )

@@ -53,7 +53,7 @@ def each_refusal_has_the_code_of_its_version(wire, topic_of, group, rng):
     """
     if wire.setting(VERIFICATION) == "false":
         wire.not_applicable(f"{VERIFICATION} is false on this cluster", "refused-by-settings")
-    VersionedRefusals(wire, topic_of(partitions=2), group, rng).must_all_be_told()
+    VersionedRefusals(wire, topic_of(partitions=2), group, rng).must_all_be_refused()
 
 
 class VersionedRefusals:
@@ -65,8 +65,8 @@ class VersionedRefusals:
         self.wire, self.topic, self.group, self.rng = wire, topic, group, rng
         self.open, self.empty, self.other, self.offsets = map(self._begun, ("open", "empty", "other", "offsets"))
         for _ in range(3):  # another epoch than that of the first
-            told = wire.init_producer_id(self.other.transactional_id, timeout_ms=50_000)
-            self.other = self.other._replace(epoch=told.epoch)
+            answer = wire.init_producer_id(self.other.transactional_id, timeout_ms=50_000)
+            self.other = self.other._replace(epoch=answer.epoch)
         version = min(3, max(wire.versions("AddPartitionsToTxn")))
         wire.add_partitions(*self.open, [(topic, 0)], version=version).must_succeed()
         wire.add_offsets(*self.offsets, group, version=min(4, max(wire.versions("AddOffsetsToTxn")))).must_succeed()
@@ -75,19 +75,19 @@ class VersionedRefusals:
         """The second epoch of an id: there is one that is over."""
         name = self.wire.name(what)
         self.wire.init_producer_id(name, timeout_ms=50_000).must_succeed()
-        told = self.wire.init_producer_id(name, timeout_ms=50_000)
-        return AskedAs(name, told.producer_id, told.epoch)
+        answer = self.wire.init_producer_id(name, timeout_ms=50_000)
+        return AskedAs(name, answer.producer_id, answer.epoch)
 
-    def must_all_be_told(self):
-        before = self._told()
+    def must_all_be_refused(self):
+        before = self._described()
         for api, versions in self._versions().items():
             for version in versions:
                 for what, code, ask in getattr(self, f"_{api.lower()}")(version):
                     with self.wire.part(f"{api} v{version}, {what}"):
                         answer, found = code_of_its_own(ask, code)
-                        told = f"it is answered {errors.name(found)}; it must be {errors.name(code)}"
-                        answer.must(found == code, told)
-        after = self._told()
+                        message = f"it is answered {errors.name(found)}; it must be {errors.name(code)}"
+                        answer.must(found == code, message)
+        after = self._described()
         self.wire.must(before == after, f"the ids are {after}; before the refusals they were {before}")
         for partition in range(2):
             self.wire.list_offsets(self.topic, partition).must_name(offset=0)
@@ -101,7 +101,7 @@ class VersionedRefusals:
             for api in apis
         }
 
-    def _told(self):
+    def _described(self):
         """State, producer, epoch, timeout and partitions of each id."""
         rows = [
             self.wire.describe_transaction(one.transactional_id).must_succeed().struct.transaction_states[0]
@@ -211,12 +211,12 @@ class VersionedRefusals:
         )
         node = self.wire.coordinator(self.group)
 
-        def told():
+        def settled():
             answer = self.wire.ask(asked, to=node, version=version)
             code = answer.struct.topics[0].partitions[0].error_code
             return None if code in UNVERIFIED else (answer, code)
 
-        return self.wire.until(told, within=VERIFIED_S, what="the coordinator has verified the group's partition")
+        return self.wire.until(settled, within=VERIFIED_S, what="the coordinator has verified the group's partition")
 
     def _initproducerid(self, version):
         for timeout_ms in (0, -1, 2**31 - 1):
@@ -233,8 +233,8 @@ class VersionedRefusals:
         for what, _, who in self._strangers("InitProducerId", version, one)[:3]:
             fenced = errors.PRODUCER_FENCED if version >= FENCED_SINCE["InitProducerId"] else EPOCH
             yield what, fenced, lambda who=who: self._init(who, version, who.id, who.epoch)
-        nobody = one._replace(transactional_id=None)
-        yield "with half an identity and no id", REQUEST, lambda: self._init(nobody, version, one.id, -1)
+        without_id = one._replace(transactional_id=None)
+        yield "with half an identity and no id", REQUEST, lambda: self._init(without_id, version, one.id, -1)
         yield "with half an identity", REQUEST, lambda: self._init(one, version, one.id, -1)
         yield "with the other half", REQUEST, lambda: self._init(one, version, -1, one.epoch)
 

@@ -49,7 +49,7 @@ def the_newest_timeout_survives_a_restart(wire, topic_of, rng, nodes):
     wire.needs_setting(CLEAN_UP, at_most=5_000)
     topic = topic_of(partitions=PARTITIONS)
     every = _opened(wire, topic, rng)
-    before = [_told(wire, one).transaction_start_time_ms for one in every]
+    before = [_described(wire, one).transaction_start_time_ms for one in every]
     act = rng.choice((nodes.stop_and_start, nodes.crash))
     act(wire.coordinator(every[0].name, 1))
     wire.await_topic(topic)
@@ -57,7 +57,7 @@ def the_newest_timeout_survives_a_restart(wire, topic_of, rng, nodes):
     for one, start in zip(every, before, strict=True):
         one.began_by_ms = max(one.began_by_ms, restarted_ms - one.timeout_ms)
         if _still_open(wire, one):
-            row = _told(wire, one)
+            row = _described(wire, one)
             now = row.transaction_start_time_ms
             wire.must(now == start, f"the transaction of {one.name} began at {start}, and at {now} after the restart")
     wire.until(
@@ -83,8 +83,8 @@ class OpenTransaction:
             if number and goes_on:
                 who = {"producer_id": self.id, "epoch": self.epoch}
             offered = [each for each in wire.versions("InitProducerId") if 3 * bool(who) <= each <= 5]
-            told = wire.init_producer_id(name, timeout_ms=timeout_ms, version=rng.choice(offered), **who)
-            self.id, self.epoch = told.producer_id, told.epoch
+            answer = wire.init_producer_id(name, timeout_ms=timeout_ms, version=rng.choice(offered), **who)
+            self.id, self.epoch = answer.producer_id, answer.epoch
 
 
 def _opened(wire, topic, rng):
@@ -118,7 +118,7 @@ def _still_open(wire, one):
     if asked_ms > one.added_ms + AGAIN_MS:
         code = _joined(wire, one).error
         wire.must(code in (0, *GONE), f"a partition that joins {one.name} is answered {code}")
-    row = _told(wire, one)
+    row = _described(wire, one)
     wire.must(
         row.transaction_timeout_ms == one.timeout_ms, f"the timeout of {one.name} is {row.transaction_timeout_ms}"
     )
@@ -136,5 +136,5 @@ def _still_open(wire, one):
     return False
 
 
-def _told(wire, one):
+def _described(wire, one):
     return wire.describe_transaction(one.name).must_succeed().struct.transaction_states[0]

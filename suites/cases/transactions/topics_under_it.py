@@ -169,6 +169,6 @@ def _add_first(wire):
 
 
 def _has(wire, topic, count):
-    told = wire.metadata(topic)
-    found = sorted(row.partition_index for row in told.struct.topics[0].partitions)
-    return told.must(found == list(range(count)), f"the partitions are {found}; they must be {count}", "topics")
+    answer = wire.metadata(topic)
+    found = sorted(row.partition_index for row in answer.struct.topics[0].partitions)
+    return answer.must(found == list(range(count)), f"the partitions are {found}; they must be {count}", "topics")

@@ -40,10 +40,12 @@ def a_batch_that_cannot_be_verified_is_sent_again(wire, nodes, transactional_id)
 
     def taken():
         wire.refresh_metadata(topic)
-        told = wire.produce(topic, first, transactional_id=transactional_id, version=version, via="early", retry=False)
-        if told.error == errors.NONE:
-            return told
-        told.must_be_refused(*SENT_AGAIN)
+        answer = wire.produce(
+            topic, first, transactional_id=transactional_id, version=version, via="early", retry=False
+        )
+        if answer.error == errors.NONE:
+            return answer
+        answer.must_be_refused(*SENT_AGAIN)
         return None
 
     wire.until(taken, within=WITHIN_S, what="the batch is taken").must_be_at(0)

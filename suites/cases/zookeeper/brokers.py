@@ -31,11 +31,11 @@ def gone(wire, zookeeper, node, within=WITHIN_S):
 )
 def every_live_broker_has_an_ephemeral_node(wire, zookeeper):
     """Each live broker MUST have an ephemeral node /brokers/ids/N whose host and port are those in Metadata."""
-    told = {row.node_id: (row.host, row.port) for row in wire.metadata().struct.brokers}
+    listed = {row.node_id: (row.host, row.port) for row in wire.metadata().struct.brokers}
     found = zookeeper.brokers()
-    wire.must(sorted(found) == sorted(told), f"ZooKeeper has the brokers {sorted(found)}, Metadata {sorted(told)}")
+    wire.must(sorted(found) == sorted(listed), f"ZooKeeper has the brokers {sorted(found)}, Metadata {sorted(listed)}")
     for node, seen in found.items():
-        host, port = told[node]
+        host, port = listed[node]
         wire.must(seen.ephemeral_owner != 0, f"{seen.path} is not ephemeral: it would outlive its broker")
         place = (seen.fields.get("host"), seen.fields.get("port"))
         wire.must(place == (host, port), f"{seen.path} says {place}, Metadata says {(host, port)}")

@@ -16,21 +16,21 @@ NEEDS = ("zookeeper", "started", "partitions")
     apis={"Metadata": 7},
     detects=[edit_answer("topics[].partitions[].leader_epoch", add=1, api="Metadata")],
 )
-def a_topic_is_in_zookeeper_as_metadata_tells(wire, topic_of, zookeeper):
+def a_topic_is_in_zookeeper_as_metadata_returns_it(wire, topic_of, zookeeper):
     """/brokers/topics/T and the state of each partition MUST be persistent and say what Metadata says: replicas, topic
     id, leader, leader epoch and in-sync replicas."""
     topic = topic_of(partitions=3)
-    wire.eventually(lambda: _as_told(wire, zookeeper, topic), within=10)
+    wire.eventually(lambda: _must_agree(wire, zookeeper, topic), within=10)
 
 
-def _as_told(wire, zookeeper, topic):
+def _must_agree(wire, zookeeper, topic):
     answer = wire.metadata(topic)
     row = answer.struct.topics[0]
     seen = zookeeper.node(f"/brokers/topics/{topic}")
     answer.must(seen.exists and seen.ephemeral_owner == 0, f"{seen.path} is missing, or ephemeral")
     written = {int(number): nodes for number, nodes in seen.fields["partitions"].items()}
-    told = {part.partition_index: list(part.replica_nodes) for part in row.partitions}
-    answer.must(written == told, f"ZooKeeper has the replicas {written}, Metadata {told}")
+    listed = {part.partition_index: list(part.replica_nodes) for part in row.partitions}
+    answer.must(written == listed, f"ZooKeeper has the replicas {written}, Metadata {listed}")
     if getattr(row, "topic_id", ZERO_UUID) != ZERO_UUID:
         answer.must(seen.topic_id == row.topic_id, "the topic ids differ")
     for part in row.partitions:
