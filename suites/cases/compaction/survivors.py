@@ -221,12 +221,18 @@ def cleaned(wire, topic, key=b"k0"):
 
 
 def awaited(wire, topic, key, within_s):
-    """The log once a key has one record; None when that does not come about in the time."""
-    began = wire.now_ms()
+    """The log once a key has one record, read twice alike: the cleaner may go on while it is read.
+
+    None when that does not come about in the time.
+    """
+    began, before = wire.now_ms(), None
     while wire.now_ms() < began + 1_000 * (within_s + wire.slack_s):
         log = wire.read_all(topic)
         if [record.key for record in log.records].count(key) <= 1:
-            return log
+            if log.offsets == before:
+                return log
+            before = log.offsets
+            continue
         wire.fetch(topic, offset=wire.log_end(topic), max_wait_ms=500, min_bytes=1)
     return None
 
