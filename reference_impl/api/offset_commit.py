@@ -46,6 +46,7 @@ def offset_commit(request: Struct, context: Context) -> Struct:
             request.generation_id_or_member_epoch, transactional=False, version=context.version,
             parts=[(each.topic_id, each.partition) for each in wanted],
         )  # fmt: skip
+        refusal = errors.INVALID_GROUP_ID if not request.group_id and bugs.on("Z47") else refusal
         if not refusal:
             groups.keep_alive(request.group_id, request.member_id)
         store(request.group_id, wanted, refusal, context)

@@ -91,10 +91,12 @@ def heartbeat(
     group.put(updated)
     wishes_others = updated.names != found.names or (updated.regex != found.regex and not bugs.on("W13"))
     _refresh(group, topics, changes, bump=wishes_others and not (_came_back(found) and bugs.on("V12")))
+    owned = request.owned
     if group.epoch > group.assignment_epoch:
         _retarget(group, topics, changes)
+        owned = None if bugs.on("Z46") else owned
     target = group.target.get(updated.member_id, NOTHING)
-    after = reconciled(updated, group.assignment_epoch, target, group.owners, request.owned)
+    after = reconciled(updated, group.assignment_epoch, target, group.owners, owned)
     if _reads_others(found, updated):
         after = without(after, _may_own(updated, topics))
     if after != updated:
