@@ -274,7 +274,7 @@ def _prepare(group: ClassicGroup, now: int, limits: GroupLimits, out: list[Effec
         _answer_syncs(group, errors.REBALANCE_IN_PROGRESS, now, out)
     group.awaited.clear()
     group.deadlines.pop(_SYNC, None)
-    first = group.state is GroupState.EMPTY
+    first = group.state is GroupState.EMPTY and not (group.generation and bugs.on("Z48"))
     group.move_to(GroupState.PREPARING)
     if first:
         group.initial_wait = (
