@@ -151,7 +151,7 @@ def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int) ->
     )
     if t.state is TransactionState.ONGOING:
         return Transition(replace(t, state=wanted[0], updated_ms=now, client_version=0))
-    if t.state not in wanted:
+    if t.state not in wanted or (commit and not t.ending and bugs.on("Z50")):
         return Transition(t, errors.INVALID_TXN_STATE)
     return Transition(t, errors.CONCURRENT_TRANSACTIONS if t.ending else errors.NONE)
 

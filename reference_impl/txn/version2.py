@@ -46,7 +46,8 @@ def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, ne
 
 def next_incarnation(t: Transaction) -> tuple[int, int]:
     """The id and epoch of this producer's next transaction, as EndTxn tells it."""
-    return (t.next_producer_id, 0) if t.next_producer_id != NONE else (t.producer_id, t.epoch)
+    used_up = t.next_producer_id != NONE and not bugs.on("Z49")
+    return (t.next_producer_id, 0) if used_up else (t.producer_id, t.epoch)
 
 
 def _prepared(t: Transaction, commit: bool, now: int, new_id: Callable[[], int]) -> Transaction:

@@ -2,10 +2,12 @@
 
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
-from brokertrial.suites.probe import COMMITTED
+from brokertrial.suites.probe import COMMITTED, batch
 from brokertrial.wire import errors
 
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
+BUMPS_SINCE, IMPLICIT_SINCE = 5, 12
+"""Of EndTxn, whose answer has the next epoch; of Produce, which adds its partitions (KIP-890)."""
 
 
 @case("transactions/end-again", guarantee="txn-010", apis=TRANSACTIONS, smoke=True, detects=["M18c"])
@@ -24,6 +26,55 @@ def the_same_end_again_succeeds_the_opposite_is_refused(wire, topic, transaction
         )
     wire.await_settled(topic)
     wire.read_all(topic, isolation=COMMITTED).must_hold("committed")
+
+
+@case(
+    "transactions/end-again-in-every-version",
+    guarantees=["txn-010", "txn-001"],
+    apis={**TRANSACTIONS, "Produce": 3},
+    detects=["Z50"],
+)
+def every_version_may_end_again(wire, topic):
+    """In every version of EndTxn an end that is repeated, as after a lost answer, MUST succeed with the same answer,
+    also once the markers are written, and its opposite MUST be refused as an invalid state (48); the next transaction
+    of that producer MUST be decided as it is ended.
+    """
+    committed = []
+    for version in wire.versions("EndTxn"):
+        for commit in (True, False):
+            with wire.part(f"v{version}, {'commit' if commit else 'abort'}"):
+                name = wire.name("x")
+                answer = wire.init_producer_id(name).must_succeed()
+                first = (name, answer.producer_id, answer.epoch)
+                following = _ended_twice(wire, topic, first, commit, version)
+                committed += [f"v{version} {commit}"] * commit
+                sequence = 0 if version >= BUMPS_SINCE else 1
+                _write(wire, topic, (name, *following), f"v{version} after {commit}", sequence)
+                wire.end_txn(name, *following, commit=True, version=version).must_succeed()
+                committed.append(f"v{version} after {commit}")
+            wire.await_settled(topic)
+    wire.read_all(topic, isolation=COMMITTED).must_hold(*committed)
+
+
+def _ended_twice(wire, topic, who, commit, version):
+    """The id and epoch that the producer goes on with."""
+    _write(wire, topic, who, f"v{version} {commit}")
+    ended = []
+    for _ in range(3):
+        answer = wire.end_txn(*who, commit=commit, version=version).must_succeed()
+        ended.append((answer.producer_id, answer.epoch))
+        wire.await_settled(topic)
+        answer.must(ended[-1] == ended[0], f"repeated, it is answered with {ended[-1]}, not {ended[0]}")
+    wire.end_txn(*who, commit=not commit, version=version).must_be_refused(errors.INVALID_TXN_STATE)
+    return ended[0] if version >= BUMPS_SINCE else who[1:]
+
+
+def _write(wire, topic, who, value, sequence=0):
+    """One record, as clients of before KIP-890 write it."""
+    name, producer_id, epoch = who
+    wire.add_partitions(*who, [(topic, 0)]).must_succeed()
+    made = batch(value, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, transactional=True)
+    wire.produce(topic, made, transactional_id=name, version=min(IMPLICIT_SINCE - 1, wire.versions("Produce")[-1]))
 
 
 @case(

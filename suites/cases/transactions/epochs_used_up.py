@@ -9,30 +9,40 @@ from brokertrial.suites.probe import COMMITTED
     "transactions/epochs-used-up",
     guarantees=["txn-007", "txn-029", "txn-001", "txn-002"],
     apis={"InitProducerId": 3, "AddPartitionsToTxn": 0, "EndTxn": 0, "DescribeTransactions": 0},
-    detects=["C12", "C13"],
+    detects=["C12", "C13", "Z49"],
 )
 def a_used_up_producer_id_is_replaced(wire, topic, transactional_id, rng):
     """InitProducerId MUST return one epoch after the other up to 32766; then the transactional id MUST go on with
     another producer id, whose epochs begin anew, however it gets there: asked without an id, from the last epoch
-    (repeated with the same answer), past a transaction that is committed in the last epoch, or past one that is fenced
+    (repeated with the same answer), past a transaction that is ended in the last epoch, or past one that is fenced
     in it. What was written in the last epoch MUST be decided as it was ended, and the old id MUST be refused from then
     on.
+
+    Two ids are used up: a transaction is committed or aborted in the last epoch of one; that of the other is fenced, or
+    there is none.
     """
     producer = wire.producer(transactional_id)
-    first = producer.id
+    committed: list[str] = []
+    for how in (rng.choice(("committed", "aborted")), rng.choice(("fenced", "idle"))):
+        committed += _is_replaced(wire, topic, producer, how, rng)
+        wire.read_all(topic, isolation=COMMITTED).must_hold(*committed)
+
+
+def _is_replaced(wire, topic, producer, how, rng):
+    """The values that are committed on the way."""
+    first, transactional_id = producer.id, producer.transactional_id
     use_up(wire, producer)
-    how = rng.choice(("committed", "fenced", "idle"))
     if how != "idle":
-        producer.send(topic, "in the last epoch").must_be_at(0)
+        producer.send(topic, f"in the last epoch, {how}").must_succeed()
     if how == "idle":
         _goes_on(wire, producer, transactional_id, rng)
-    elif how == "committed":
-        producer.commit().must_succeed()
+    elif how == "fenced":
+        producer.start()
+    else:
+        (producer.commit if how == "committed" else producer.abort)().must_succeed()
         wire.await_settled(topic)
         if producer.epoch == LAST_EPOCH:
             _goes_on(wire, producer, transactional_id, rng)
-    else:
-        producer.start()
     # An abort that fences may come to the new id by itself; the answer is then its next epoch.
     allowed = (0, 1) if how == "fenced" else (0,)
     wire.must(
@@ -45,15 +55,14 @@ def a_used_up_producer_id_is_replaced(wire, topic, transactional_id, rng):
     wire.add_partitions(transactional_id, first, LAST_EPOCH, [(topic, 0)]).must_be_refused(*FENCED)
     wire.await_settled(topic)
     end = wire.log_end(topic)
-    producer.send(topic, "by the new one").must_be_at(end)
+    producer.send(topic, f"by the next id, {how}").must_be_at(end)
     row = wire.describe_transaction(transactional_id).must_succeed()
     row.must_have("transaction_states[0].producer_id", producer.id).must_have(
         "transaction_states[0].producer_epoch", producer.epoch
     )
     producer.commit().must_succeed()
     wire.await_settled(topic)
-    committed = ["in the last epoch"] if how == "committed" else []
-    wire.read_all(topic, isolation=COMMITTED).must_hold(*committed, "by the new one")
+    return [f"{where}, {how}" for where in ["in the last epoch"] * (how == "committed") + ["by the next id"]]
 
 
 def _goes_on(wire, producer, transactional_id, rng):
