@@ -17,7 +17,7 @@ ALMOST = 0.9
 WAITS = ("JoinGroup", "SyncGroup")
 """Answered when others have come; the session of a member begins anew with the answer."""
 DEFAULT_MS = 45_000
-REFUSED = f"is {errors.name(errors.UNKNOWN_MEMBER_ID)} ({errors.UNKNOWN_MEMBER_ID}); it must succeed"
+REFUSED = f"is {errors.name(errors.UNKNOWN_MEMBER_ID)} ({errors.UNKNOWN_MEMBER_ID}); it must "
 SESSION = "consumer.session.timeout.ms"
 
 

@@ -60,6 +60,19 @@ def test_who_is_excused(story: list[PendingExchange], excused: bool) -> None:
     assert bool(silent_member(story, FAILURE)) is excused
 
 
+@pytest.mark.parametrize(
+    ("failure", "excused"),
+    [
+        ("Heartbeat v0: error_code is UNKNOWN_MEMBER_ID (25); it must be ILLEGAL_GENERATION (22)", True),
+        ("Heartbeat v0: error_code is ILLEGAL_GENERATION (22); it must be UNKNOWN_MEMBER_ID (25)", False),
+        ("DescribeGroups v5: groups[0].members is empty", False),
+    ],
+)
+def test_what_is_excused(failure: str, excused: bool) -> None:
+    silent = [joined("m", 3_000, 0), beat("m", 3_100, UNKNOWN)]
+    assert bool(silent_member(silent, failure)) is excused
+
+
 def test_another_failure_is_not_excused() -> None:
     story = [joined("m", 3_000, 0), beat("m", 3_100, UNKNOWN)]
     assert not silent_member(story, "the member is still there")
