@@ -23,3 +23,4 @@ def use_up(wire, producer):
             found = (row.error_code, row.producer_id, row.producer_epoch)
             answer.must(found == (0, producer_id, epoch), f"it is {found}; it must be {(0, producer_id, epoch)}")
     producer.epoch = epoch
+    producer.sequences.clear()
