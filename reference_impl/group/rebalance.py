@@ -177,7 +177,7 @@ def _add(
         member_id, request.instance_id, request.client_id, request.client_host, request.rebalance_timeout_ms,
         request.session_timeout_ms, request.protocols, is_new=True, join=ticket,
     )  # fmt: skip
-    if group.state is GroupState.PREPARING and group.was is GroupState.EMPTY:
+    if group.state is GroupState.PREPARING and group.generation == 0:
         group.grew = True
     group.add(member, request.protocol_type)
     keep_alive(group, member, now, NEW_MEMBER_JOIN_TIMEOUT_MS)
