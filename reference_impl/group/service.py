@@ -352,6 +352,7 @@ class GroupService:
     def _clean(self) -> None:
         """Drops what nobody has used for offsets.retention.minutes, and groups that have nothing left (KIP-211)."""
         keep_ms = self._node.config["offsets.retention.minutes"] * 60_000
+        keep_ms = (keep_ms + 2**31) % 2**32 - 2**31 if bugs.on("Z51") else keep_ms
         for group in list(self._groups.values()):
             offsets = self.offsets_of(group.group_id)
             try:
