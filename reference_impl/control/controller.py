@@ -210,8 +210,9 @@ class Controller:
         if target is None:
             if not placement.adding and not placement.removing:
                 return errors.NONE if bugs.on("H12") else errors.NO_REASSIGNMENT_IN_PROGRESS
-            self._write([elections.cancelled(self.image, topic, index)])
-            return errors.NONE
+            record = elections.cancelled(self.image, topic, index, self._unclean)
+            self._write([] if record is None else [record])
+            return errors.NONE if record is not None else errors.INVALID_REPLICA_ASSIGNMENT
         if (
             not target
             or (len(set(target)) != len(target) and not bugs.on("H14"))

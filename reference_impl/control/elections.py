@@ -93,42 +93,61 @@ def new_isr(image: Image, topic: TopicImage, index: int, isr: list[int]) -> Json
     if placement.adding or placement.removing:
         target = [one for one in placement.replicas if one not in placement.removing]
         if _is_over(target, placement.adding, placement.removing, isr):
-            return _completed(image, topic, index, target, isr)
+            return _held_by(image, topic, index, target, [one for one in isr if one in target])
     return change(topic, index, isr=isr)
 
 
 def reassigned(image: Image, topic: TopicImage, index: int, target: list[int]) -> JsonRecord:
-    """The partition shall be held by these: first they are added, and when they are in sync, the others go."""
+    """The partition shall be held by these: first they are added, and when they are in sync, the others go.
+
+    What another reassignment was adding counts as held: it stays until this one is complete.
+    """
     placement = topic.placements[index]
-    before = [one for one in placement.replicas if one not in placement.adding]
-    adding, removing = [o for o in target if o not in before], [o for o in before if o not in target]
+    held = [one for one in placement.replicas if not (one in placement.adding and bugs.on("D66"))]
+    removing = sorted(one for one in held if one not in target)
+    adding = [one for one in target if one not in held] or placement.adding
     if _is_over(target, adding, removing, placement.isr):
-        return _completed(image, topic, index, target, placement.isr)
-    isr = [one for one in placement.isr if one in {*target, *before}]
+        return _held_by(image, topic, index, target, [one for one in placement.isr if one in target])
     replicas = [*target, *removing]
+    isr = [one for one in placement.isr if one in replicas]
     return change(topic, index, replicas=replicas, isr=isr, adding=adding, removing=removing)
 
 
 def _is_over(target: list[int], adding: Sequence[int], removing: Sequence[int], isr: Collection[int]) -> bool:
     """Those that come are in sync; all are, where fewer are to hold it (KAFKA-19975)."""
     fewer = len(adding) < len(removing) and not bugs.on("K20")
-    return all(one in isr for one in (target if fewer or bugs.on("K48") else adding))
+    come = [one for one in adding if one in target]
+    return all(one in isr for one in (target if fewer or bugs.on("K48") else come))
 
 
-def cancelled(image: Image, topic: TopicImage, index: int) -> JsonRecord:
-    """A reassignment is called off: those who were to be added go."""
+def cancelled(image: Image, topic: TopicImage, index: int, unclean: Unclean) -> JsonRecord | None:
+    """A reassignment is called off: those who were to be added go.
+
+    Where only those are in sync, the first of the others is taken for it, which is an unclean election; None where the
+    topic does not allow one.
+    """
     placement = topic.placements[index]
     before = [one for one in placement.replicas if one not in placement.adding or bugs.on("X08")]
-    return _completed(image, topic, index, before, placement.isr)
+    isr = [one for one in placement.isr if one in before]
+    if not isr and not (unclean(topic) or bugs.on("D65")):
+        return None
+    return _held_by(image, topic, index, before, isr or before[:1], unclean=unclean(topic))
 
 
-def _completed(image: Image, topic: TopicImage, index: int, target: list[int], isr: list[int]) -> JsonRecord:
+def _held_by(
+    image: Image, topic: TopicImage, index: int, target: list[int], isr: list[int], *, unclean: bool = False
+) -> JsonRecord:
+    """Replicas go, and no reassignment is under way any more. Each of them knows by a higher leader epoch."""
     placement = topic.placements[index]
-    isr = [one for one in isr if one in target]
+    alive = [one for one in target if _eligible(image, one)]
+    leader = placement.leader if placement.leader in isr else next((one for one in alive if one in isr), NOBODY)
+    if leader == NOBODY and alive and unclean:
+        leader, isr = alive[0], [alive[0]]
     fields: dict[str, object] = {"replicas": target, "isr": isr, "adding": [], "removing": []}
-    if placement.leader not in target:
-        leader = next((one for one in target if one in isr and _eligible(image, one)), NOBODY)
+    if leader != placement.leader:
         fields |= {"leader": leader, "leader_epoch": next_epoch(placement) - bugs.on("X09")}
+    elif not set(placement.replicas) <= set(target) and not bugs.on("D67"):
+        fields["leader_epoch"] = next_epoch(placement)
     return change(topic, index, **fields)
 
 

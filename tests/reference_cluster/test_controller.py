@@ -189,6 +189,53 @@ def test_a_reassignment_called_off_leaves_what_was_there() -> None:
     assert (sorted(rig.placement.replicas), rig.placement.adding, rig.placement.leader) == ([1, 2, 3], [], 1)
 
 
+def _moved_to_two_of_which_one_leads(**topic: str) -> Rig:
+    """From [1] to [2, 3]: 2 is in sync and leads, 1 and 3 are silent."""
+    rig = Rig(**topic)
+    assert rig.controller.reassign(rig.topic, 0, [1]) == errors.NONE
+    rig.silence(3)
+    rig.controller.reassign(rig.topic, 0, [2, 3])
+    rig.alter([1, 2])
+    rig.controller.elect(rig.topic, 0, unclean=False)
+    assert (rig.placement.leader, rig.placement.isr, rig.placement.adding) == (2, [1, 2], [2, 3])
+    return rig
+
+
+def test_a_reassignment_is_not_called_off_by_an_unclean_election() -> None:
+    rig = _moved_to_two_of_which_one_leads()
+    rig.silence(1, 3)
+    before = rig.placement.partition_epoch
+    assert rig.controller.reassign(rig.topic, 0, None) == errors.INVALID_REPLICA_ASSIGNMENT
+    assert (rig.placement.leader, rig.placement.isr, rig.placement.partition_epoch) == (2, [2], before)
+
+
+def test_a_reassignment_is_called_off_by_an_unclean_election_where_that_is_allowed() -> None:
+    rig = _moved_to_two_of_which_one_leads(**{"unclean.leader.election.enable": "true"})
+    rig.silence(1, 3)
+    assert rig.controller.reassign(rig.topic, 0, None) == errors.NONE
+    assert (rig.placement.leader, rig.placement.replicas, rig.placement.isr) == (NOBODY, [1], [1])
+
+
+def test_who_was_being_added_stays_until_the_next_reassignment_is_complete() -> None:
+    rig = _moved_to_two_of_which_one_leads()
+    assert rig.controller.reassign(rig.topic, 0, [3]) == errors.NONE
+    assert (rig.placement.replicas, rig.placement.isr, rig.placement.leader) == ([3, 1, 2], [1, 2], 2)
+    assert rig.placement.removing == [1, 2]
+    rig.epochs[3] = rig.join(3, "b")
+    rig.alter([1, 2, 3], leader=2)
+    assert (rig.placement.replicas, rig.placement.isr, rig.placement.leader) == ([3], [3], 3)
+
+
+def test_the_leader_epoch_rises_when_a_replica_goes_and_not_when_one_comes() -> None:
+    rig = Rig()
+    epoch = rig.placement.leader_epoch
+    rig.controller.reassign(rig.topic, 0, [1, 2])
+    assert (rig.placement.leader, rig.placement.leader_epoch) == (1, epoch + 1)
+    rig.controller.reassign(rig.topic, 0, [1, 2, 3])
+    rig.alter([1, 2, 3])
+    assert (rig.placement.replicas, rig.placement.leader_epoch) == ([1, 2, 3], epoch + 1)
+
+
 def test_everything_is_there_again_after_a_restart(tmp_path: Path) -> None:
     rig = Rig(tmp_path / "journal")
     rig.silence(1)
