@@ -85,6 +85,13 @@ _ROWS = [
         low=1,
         doc="fast: Kafka's default is 10000",
     ),
+    Setting(
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        "int",
+        "500",
+        low=1,
+        doc="fast: Kafka's default is 3600000",
+    ),
     Setting("transaction.partition.verification.enable", "boolean", "true", dynamic=True),
     Setting("transaction.version", "short", "2", low=0, high=2, doc="finalized feature level; not in Kafka's file"),
     # what a topic inherits and nothing else names

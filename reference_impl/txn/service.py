@@ -46,6 +46,7 @@ class TransactionService:
         self._resigned_at: dict[int, float] = {}
         self._ids = ProducerIds(node.allocate_producer_ids)
         self._sweep: Timer | None = None
+        self._expiry: Timer | None = None
         self.loads = Loads(node.clock)
         self._sender = MarkerSender(node, self._complete)
 
@@ -56,6 +57,7 @@ class TransactionService:
         for index in self._node.led_indexes(TRANSACTION_STATE):
             self.elected(index)
         self._sweep_later()
+        self._expire_later()
 
     def elected(self, index: int) -> None:
         """This node coordinates one more partition's ids, once it has read them back; what was decided is finished."""
@@ -78,8 +80,9 @@ class TransactionService:
         return [name for name in self._transactions if self._partition_of(name) == index]
 
     def stop(self) -> None:
-        if self._sweep is not None:
-            self._sweep.cancel()
+        for timer in (self._sweep, self._expiry):
+            if timer is not None:
+                timer.cancel()
         self.loads.stop()
         self._sender.stop()
 
@@ -233,11 +236,13 @@ class TransactionService:
         return step
 
     def _save(self, transaction: Transaction) -> None:
-        key = layout.key(transaction.transactional_id)
         value = layout.value(transaction, self._node.feature("transaction.version"))
-        batch = build_batch([Record(key=key, value=value, timestamp=self._node.clock.now_ms())])
-        self._node.append_internal(TRANSACTION_STATE, self._partition_of(transaction.transactional_id), batch)
+        self._append(transaction.transactional_id, value)
         self._transactions[transaction.transactional_id] = transaction
+
+    def _append(self, transactional_id: str, value: bytes | None) -> None:
+        record = Record(key=layout.key(transactional_id), value=value, timestamp=self._node.clock.now_ms())
+        self._node.append_internal(TRANSACTION_STATE, self._partition_of(transactional_id), build_batch([record]))
 
     def _partition_of(self, transactional_id: str) -> int:
         topic = self._node.ensure_internal(TRANSACTION_STATE)
@@ -306,6 +311,22 @@ class TransactionService:
                 except Rejected as rejected:
                     log.warning("%s: the abort cannot be written yet: %s", transaction.transactional_id, rejected)
         self._sweep_later()
+
+    def _expire_later(self) -> None:
+        delay_s = self._node.config["transaction.remove.expired.transaction.cleanup.interval.ms"] / 1000
+        self._expiry = self._node.clock.call_later(delay_s, self._expire)
+
+    def _expire(self) -> None:
+        """Forgets the ids that have not been used for transactional.id.expiration.ms."""
+        now_ms, keep_ms = self._node.clock.now_ms(), self._node.config["transactional.id.expiration.ms"]
+        for name, transaction in list(self._transactions.items()):
+            if state.unused(transaction, now_ms, keep_ms) and self._may_write(transaction):
+                try:
+                    self._append(name, None)
+                    del self._transactions[name]
+                except Rejected as rejected:
+                    log.warning("%s: cannot be forgotten yet: %s", name, rejected)
+        self._expire_later()
 
     def _may_write(self, transaction: Transaction) -> bool:
         """What this coordinator decides by itself waits until enough replicas are there to keep it."""

@@ -172,6 +172,12 @@ def overdue(t: Transaction, now: int) -> bool:
     return t.state is TransactionState.ONGOING and since + t.timeout_ms < now and not bugs.on("M40g")
 
 
+def unused(t: Transaction, now: int, keep_ms: int) -> bool:
+    """True for an id that nothing has happened to for so long; never while it has a transaction."""
+    rests = t.state not in (TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+    return rests and t.updated_ms <= now - keep_ms and not bugs.on("D68")
+
+
 def complete(t: Transaction, now: int) -> Transaction:
     """All markers are written: the id may begin its next transaction."""
     done = (
