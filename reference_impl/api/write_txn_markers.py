@@ -1,7 +1,8 @@
 """WriteTxnMarkers 1-2: one broker's coordinator has another's partitions end their transactions.
 
 Answered once all markers are replicated. Errors by partition: 3 no such partition, 6 another broker leads it, 47 older
-producer epoch, 52 older coordinator, 7 not replicated in time.
+producer epoch, or (v2, of a transaction of version 2) one that does not exceed the open transaction's, 52 older
+coordinator, 7 not replicated in time.
 Gaps: no authorisation, so clients may send it too (Kafka without an authorizer allows the same).
 """
 
@@ -44,7 +45,7 @@ def _written(marker: Struct, context: Context, open_marks: list[tuple[dict[str, 
         for index in topic.partition_indexes:
             error = context.node.append_marker(
                 topic.name, index, marker.producer_id, marker.producer_epoch, marker.coordinator_epoch,
-                marker.transaction_result,
+                marker.transaction_result, marker.transaction_version,
             )  # fmt: skip
             line = {"partition_index": index, "error_code": error}
             lines.append(line)

@@ -379,14 +379,14 @@ class Node:
         return partition.append_internal(batch)
 
     def append_marker(
-        self, topic: str, index: int, producer_id: int, producer_epoch: int, coordinator_epoch: int, commit: bool
+        self, topic: str, index: int, producer_id: int, epoch: int, coordinator: int, commit: bool, version: int = 0
     ) -> int:
-        """Ends a transaction in a partition, and tells whoever keeps state of it; an error code."""
+        """Ends a transaction of such a transaction.version in a partition, and informs who keeps state of it."""
         partition = self.led(topic, index)
         if isinstance(partition, int):
             return partition
         try:
-            error = partition.append_marker(producer_id, producer_epoch, coordinator_epoch, commit)
+            error = partition.append_marker(producer_id, epoch, coordinator, commit, version)
         except Rejected as rejected:
             return rejected.error
         if error == errors.NONE:

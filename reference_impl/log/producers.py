@@ -16,6 +16,7 @@ from brokertrial.wire import errors
 
 REMEMBERED_BATCHES = 5
 _MAX_SEQUENCE = 0x7FFFFFFF
+_HIGHEST_EPOCH = 0x7FFF
 
 
 class RememberedBatch(NamedTuple):
@@ -177,12 +178,19 @@ class ProducerTable:
         if batch.is_transactional and entry.open_transaction is None:
             entry.open_transaction = self._open[batch.producer_id] = batch.base_offset
 
-    def admit_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int) -> RejectedBatch | None:
-        """Judges a transaction marker: an old producer or an old coordinator must not end anything."""
+    def admit_marker(
+        self, producer_id: int, producer_epoch: int, coordinator_epoch: int, transaction_version: int = 0
+    ) -> RejectedBatch | None:
+        """Judges a transaction marker: an old producer or an old coordinator must not end anything.
+
+        From transaction.version 2 on each end raises the epoch: a marker of the open transaction's own epoch is of the
+        one before it (KIP-1228), unless no higher one is left. With nothing open it may be sent again (KAFKA-19999).
+        """
         entry = self.entries.get(producer_id)
         if entry is None:
             return None
-        if producer_epoch < entry.epoch:
+        raises = transaction_version >= 2 and entry.open_transaction is not None and producer_epoch < _HIGHEST_EPOCH
+        if producer_epoch < entry.epoch + (raises and not bugs.on("D69")):
             return RejectedBatch(errors.INVALID_PRODUCER_EPOCH, f"marker of epoch {producer_epoch} after {entry.epoch}")
         if coordinator_epoch < entry.coordinator_epoch:
             return RejectedBatch(

@@ -222,13 +222,15 @@ class Partition:
             raise Rejected(errors.NOT_LEADER_OR_FOLLOWER, "another broker leads this partition")
         return self._append(bytearray(batch))
 
-    def append_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int, commit: bool) -> int:
+    def append_marker(
+        self, producer_id: int, producer_epoch: int, coordinator_epoch: int, commit: bool, transaction_version: int = 0
+    ) -> int:
         """Ends a producer's transaction in this partition with a control batch; an error code."""
         if self.leading is None:
             return errors.NOT_LEADER_OR_FOLLOWER
         if self.under_min_isr:
             return errors.NOT_ENOUGH_REPLICAS
-        refused = self.log.producers.admit_marker(producer_id, producer_epoch, coordinator_epoch)
+        refused = self.log.producers.admit_marker(producer_id, producer_epoch, coordinator_epoch, transaction_version)
         if refused is not None:
             return refused.error
         self._write_marker(producer_id, producer_epoch, coordinator_epoch, commit)

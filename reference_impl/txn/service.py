@@ -274,7 +274,9 @@ class TransactionService:
             self._sender.send(transaction, partitions, epoch, commit)
             return
         for topic, index in partitions:
-            error = self._node.append_marker(topic, index, transaction.producer_id, transaction.epoch, epoch, commit)
+            error = self._node.append_marker(
+                topic, index, transaction.producer_id, transaction.epoch, epoch, commit, transaction.client_version
+            )
             if error == errors.UNKNOWN_TOPIC_OR_PARTITION and bugs.on("N01"):
                 return
             if error == errors.KAFKA_STORAGE_ERROR:
