@@ -22,7 +22,8 @@ def who_leads_is_a_replica_and_in_sync(wire, nodes, rng):
     one of the others is in sync, and no record may be lost.
 
     It moves to two nodes, of which one is dead and the other comes to lead; then it shall move to the dead one alone.
-    When that must be complete is not asked: Apache Kafka 4.3 and 4.4 wait for what is to be added and removed at once.
+    Kafka keeps what was being added until a reassignment is complete (apache/kafka#13521). When that must be is not
+    asked: Apache Kafka 4.3 and 4.4 wait for ever, for what is to be added and removed at once.
     """
     asked = wire.controller()
     dead = rng.choice([node for node in wire.nodes if node != asked])
