@@ -46,10 +46,12 @@ def who_leads_is_a_replica_and_in_sync(wire, nodes, rng):
 
 
 def _leads(wire, topic, node):
-    """Given leadership, as the first replica that is in sync."""
+    """Given leadership, as the first replica that is in sync; who is not may be dead, and is not asked."""
+    found = wire.controller()
+    asked = found if found in partition(wire, topic).isr_nodes else node
     rows = [{"topic": topic, "partitions": [0]}]
-    asked = request("ElectLeaders", election_type=PREFERRED, topic_partitions=rows, timeout_ms=10_000)
-    _ = wire.ask(asked, to=wire.controller, may_take_s=10).struct  # whatever became of it shows
+    elect = request("ElectLeaders", election_type=PREFERRED, topic_partitions=rows, timeout_ms=10_000)
+    _ = wire.ask(elect, to=asked, may_take_s=10).struct  # whatever became of it shows
     return partition(wire, topic).leader_id == node
 
 
