@@ -1,5 +1,8 @@
 """A KIP-848 member that reports what it owns only when that has changed, as Kafka's consumer does (KAFKA-16249)."""
 
+from typing import Any
+
+from brokertrial.histories.rows import PartitionId
 from brokertrial.suites.case import case
 
 BEAT = "ConsumerGroupHeartbeat"
@@ -41,7 +44,8 @@ def _must_settle_after(wire, topic_of, also):
     _settle(wire, [one], PARTITIONS)
     two.beat()
     wire.until(lambda: one.beat(revokes=False).held, within=WITHIN_S, what="the first member is to revoke something")
-    members, partitions, brings = [one, two], PARTITIONS, {}
+    members, partitions = [one, two], PARTITIONS
+    brings: dict[str, Any] = {}
     if also == "growth":
         partitions += 2
         wire.create_partitions(topic, partitions).must_succeed()
@@ -82,7 +86,8 @@ class _Sparing:
         self.wire, self.group, self.id, self.epoch = wire, group, wire.name("m"), 0
         self.names = {wire.topic_id(topic): topic for topic in topics}
         self.joins_with = {"topics": topics[:1], "rebalance_timeout_ms": PATIENT_MS, "assignor": "uniform"}
-        self.owned = self.held = self.reported = frozenset()
+        self.owned: frozenset[PartitionId] = frozenset()
+        self.held = self.reported = self.owned
 
     def beat(self, *, revokes=True, **brings):
         self.held = frozenset() if revokes else self.held
