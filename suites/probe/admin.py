@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from brokertrial.suites.probe.answer import Response
@@ -55,13 +56,17 @@ class AdminFamily(Core):
         Asked again for three seconds while all brokers are said to be fenced: on a busy machine a heartbeat is late.
         """
         rows = [self.topic_row(topic, partitions, replicas, configs, assignments)]
+        ask = partial(self.create_topics, rows, validate_only=validate_only, version=version, to=to, via=via, wait=wait)
+        answer = ask()
+        return self._once_unfenced(ask, answer) if wait and _all_fenced(answer.asked.wait()) else answer
+
+    def _once_unfenced(self, ask: Callable[[], Response], answer: Response) -> Response:
         began = self._exchanger.clock()[0]
-        while True:
-            answer = self.create_topics(rows, validate_only=validate_only, version=version, to=to, via=via, wait=wait)
-            if not wait or self._exchanger.clock()[0] - began > FENCED_S * 1e9 or not _all_fenced(answer.asked.wait()):
-                return answer
+        while _all_fenced(answer.asked.wait()) and self._exchanger.clock()[0] - began < FENCED_S * 1e9:
             answer.examined = True
             self.rest(0.5)
+            answer = ask()
+        return answer
 
     def create_topics(
         self,
