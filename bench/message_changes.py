@@ -11,6 +11,8 @@ from brokertrial.wire.structs import Struct, default_source, struct_class
 
 REQUEST, RESPONSE = "request", "response"
 ERROR = "error_code"
+WRONG_CODES = (-1, 42)
+"""UNKNOWN_SERVER_ERROR and INVALID_REQUEST: what a broker says that has forgotten to name what is wrong."""
 
 
 class Change(NamedTuple):
@@ -71,6 +73,10 @@ def _of_field(owner: Struct, field: Field, value: Any, path: str, version: int) 
 
     if not _equal(value, default) and not (field.kind == "struct" and not field.array):
         yield path, put(default), "ignored" if request else "empty"
+    if field.name == ERROR and value and not request:
+        for code in WRONG_CODES:
+            if code != value:
+                yield path, put(code), f"{code} for {value}"
     if field.array:
         if value is not None and len(value) > 1:
             yield path, put([value[0]]), "the first alone"
