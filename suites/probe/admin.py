@@ -23,10 +23,16 @@ FENCED_S = 3.0
 OF_BROKERS = (errors.INVALID_REPLICATION_FACTOR, errors.INVALID_REPLICA_ASSIGNMENT)
 
 
-def _all_fenced(answer: Struct) -> bool:
-    """Whether no topic could be placed on any broker, in the words of Kafka's ReplicationControlManager."""
-    rows = answer.topics
-    return bool(rows) and all(row.error_code in OF_BROKERS and "fenced" in (row.error_message or "") for row in rows)
+WITHOUT_BROKERS = ("fenced", "larger than available brokers")
+"""What Kafka's ReplicationControlManager says, and its AdminUtils with ZooKeeper."""
+
+
+def _lacks_brokers(answer: Struct) -> bool:
+    """Whether no topic could be placed because brokers are away, in Kafka's own words."""
+    rows = [(row.error_code, row.error_message or "") for row in answer.topics]
+    return bool(rows) and all(
+        code in OF_BROKERS and any(words in said for words in WITHOUT_BROKERS) for code, said in rows
+    )
 
 
 class AdminFamily(Core):
@@ -53,16 +59,16 @@ class AdminFamily(Core):
     ) -> Response:
         """CreateTopics of one, as it is. With `assignments` give partitions=-1.
 
-        Asked again for three seconds while all brokers are said to be fenced: on a busy machine a heartbeat is late.
+        Asked again for three seconds while brokers are said to be away: on a busy machine a heartbeat is late.
         """
         rows = [self.topic_row(topic, partitions, replicas, configs, assignments)]
         ask = partial(self.create_topics, rows, validate_only=validate_only, version=version, to=to, via=via, wait=wait)
         answer = ask()
-        return self._once_unfenced(ask, answer) if wait and _all_fenced(answer.asked.wait()) else answer
+        return self._once_they_are_back(ask, answer) if wait and _lacks_brokers(answer.asked.wait()) else answer
 
-    def _once_unfenced(self, ask: Callable[[], Response], answer: Response) -> Response:
+    def _once_they_are_back(self, ask: Callable[[], Response], answer: Response) -> Response:
         began = self._exchanger.clock()[0]
-        while _all_fenced(answer.asked.wait()) and self._exchanger.clock()[0] - began < FENCED_S * 1e9:
+        while _lacks_brokers(answer.asked.wait()) and self._exchanger.clock()[0] - began < FENCED_S * 1e9:
             answer.examined = True
             self.rest(0.5)
             answer = ask()

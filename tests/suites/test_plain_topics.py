@@ -123,11 +123,13 @@ def test_a_topic_is_asked_for_again_while_its_broker_is_fenced() -> None:
     assert cluster.probe().new_topic("t") in cluster.topics
     cluster.fenced = 3
     assert cluster.probe().create_topic("u").error == 0
+    cluster.fenced, cluster.why = 3, "Replication factor: 1 larger than available brokers: 0."
+    assert cluster.probe().create_topic("v").error == 0
 
 
 def test_what_is_refused_for_another_reason_is_asked_for_once() -> None:
     cluster = Cluster({})
-    cluster.fenced, cluster.why = 2, "Replication factor: 1 larger than available brokers: 0."
+    cluster.fenced, cluster.why = 2, "Replication factor must be larger than 0."
     assert cluster.probe().create_topic("u").error == 38
     assert cluster.fenced == 1
 
