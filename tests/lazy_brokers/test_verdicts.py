@@ -208,5 +208,5 @@ def test_a_group_in_which_nobody_owns_anything_fails_before_any_fault(
     ended = tried(tmp_path, "assigns-nothing", "groups/churn-delivers-everything", "groups/member-cut-off")
     first, second = (ended.results[name] for name in ("groups/churn-delivers-everything", "groups/member-cut-off"))
     assert first.reason is not None and first.reason.sentence.startswith("Before any fault there was no progress")
-    assert first.duration_s < 120, "one attempt beside the other case and one alone"
+    assert len(first.attempts) <= 2, "one beside the other case and one alone"
     assert second.reason is not None and second.reason.kind == "needs"
