@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from brokertrial.suites.case import Case, is_case
+from brokertrial.suites.proving.known_files import KnownFile, KnownFiles, in_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = "wire/schema"
@@ -30,6 +31,7 @@ TOPS = {"wire": ("wire", "checkers", "suites"), "trial": ("wire", "histories", "
 PACKAGE = "brokertrial."
 DECLARES = "suites/case.py"
 """How cases are declared and found: no verdict comes from it."""
+KNOWN = KnownFiles(in_cache(Path(__file__)))
 
 
 def text_hash(case: Case) -> str:
@@ -101,16 +103,40 @@ def changed(case: Case, then: Mapping[str, str]) -> tuple[str, ...]:
 @cache
 def _imported(file: str, root: Path) -> tuple[str, ...]:
     """The files of ours that a file imports, wherever in it."""
+    return tuple(name for name in _known(file, root).imports if (root / name).is_file())
+
+
+@cache
+def _content(file: str, root: Path) -> str:
+    if file == SCHEMA:
+        return _hash("".join(path.read_text(encoding="utf-8") for path in sorted((root / SCHEMA).glob("*.txt"))))
+    return _known(file, root).content
+
+
+def _known(file: str, root: Path) -> KnownFile:
+    return KNOWN.of(file, (root / file).read_bytes(), _parsed)
+
+
+def _parsed(file: str, text: bytes) -> KnownFile:
+    module = ast.parse(text)
+    imports = _imports(module)
+    module = _without_own_names(module)
+    if file.startswith("suites/cases/"):
+        module.body = [node for node in module.body if not (isinstance(node, ast.FunctionDef) and is_case(node))]
+    return KnownFile(imports, _hash(_said(module)))
+
+
+def _imports(module: ast.Module) -> tuple[str, ...]:
+    """The files that could be meant."""
     modules: set[str] = set()
-    for node in _nodes(ast.parse((root / file).read_text(encoding="utf-8"))):
+    for node in _nodes(module):
         if isinstance(node, ast.ImportFrom) and node.module:
             modules |= {node.module, *(f"{node.module}.{part.name}" for part in node.names)}
         elif isinstance(node, ast.Import):
             modules |= {part.name for part in node.names}
     ours = [module.removeprefix(PACKAGE) for module in modules if module.startswith(PACKAGE)]
     stems = [module.replace(".", "/") for module in ours if module.partition(".")[0] in TOPS["trial"]]
-    names = [name for stem in stems for name in (f"{stem}.py", f"{stem}/__init__.py")]
-    return tuple(name for name in names if (root / name).is_file())
+    return tuple(sorted(name for stem in stems for name in (f"{stem}.py", f"{stem}/__init__.py")))
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -119,16 +145,6 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
         if not (isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING"):
             yield child
             yield from _nodes(child)
-
-
-@cache
-def _content(file: str, root: Path) -> str:
-    if file == SCHEMA:
-        return _hash("".join(path.read_text(encoding="utf-8") for path in sorted((root / SCHEMA).glob("*.txt"))))
-    module = _without_own_names(ast.parse((root / file).read_text(encoding="utf-8")))
-    if file.startswith("suites/cases/"):
-        module.body = [node for node in module.body if not (isinstance(node, ast.FunctionDef) and is_case(node))]
-    return _hash(_said(module))
 
 
 def _without_own_names(module: ast.Module) -> ast.Module:

@@ -19,7 +19,14 @@ ROOT = Path(__file__).parents[2]
 PROVING = "suites/proving/"
 SHIPPED = {
     f"{PROVING}{name}"
-    for name in ("__init__.py", "case_dependencies.py", "mutants.py", "proof_record.py", "proof_record.json")
+    for name in (
+        "__init__.py",
+        "case_dependencies.py",
+        "known_files.py",
+        "mutants.py",
+        "proof_record.py",
+        "proof_record.json",
+    )
 }
 """What a run, `brokertrial prove` and `broker --mutants` read of it; the rest proves the suite, and stays here."""
 MOST_BYTES = 5_000_000
