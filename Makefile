@@ -8,6 +8,9 @@ FOLDERS := $(wildcard wire histories checkers faults reference_impl suites spark
 CHECKED := $(FOLDERS) $(wildcard tests bench campaigns release docs/site src/brokertrial/*.py)
 RED     := $(BIN)/brokertrial run --target 'reference?mutant=M05' --select ordering/pipelined-sends
 
+# Tests start hundreds of processes of ours: each would compile a thousand modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: trial test check lint types layers unit slow mutants differential prove prove-pairs releases track-record reference docs schema wheel release clean
 
 trial: .venv/base
