@@ -14,6 +14,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api import CloseConnection
 from brokertrial.reference_impl.txn.pids import NoBlockYet
 from brokertrial.wire import errors, records
 from brokertrial.wire.aio import AsyncConnection
@@ -31,6 +32,7 @@ METADATA_VERSION = 12
 _WAIT_MS = 1000
 _AGAIN_S = 0.03
 _TIMEOUT_S = 5.0
+_FORWARD_S = 30.0  # request.timeout.ms of a Kafka broker
 _BLOCK = 1000
 _VERSIONS = {"BrokerRegistration": 4, "BrokerHeartbeat": 1, "AlterPartition": 3, "AllocateProducerIds": 0}
 _RESTING = (ConnectionFailed, Malformed, OSError)
@@ -228,8 +230,11 @@ class BrokerMembership:
             raise
 
     async def forward(self, message: Struct, version: int) -> Struct:
-        """Has the controller answer an administrator's request, and waits until its effect is known here."""
-        answer = await self._once(message, version)
+        """Has the controller answer an administrator's request, and waits until its effect is known here.
+
+        It is asked again where the connection breaks, for a while, as Kafka does (NodeToControllerRequestThread).
+        """
+        answer = await self._until_answered(message, version)
         while not (await self._heartbeat()).is_caught_up:
             self._applied.clear()
             try:
@@ -238,6 +243,17 @@ class BrokerMembership:
             except TimeoutError:
                 pass
         return answer
+
+    async def _until_answered(self, message: Struct, version: int) -> Struct:
+        deadline_s = self._node.clock.monotonic() + _FORWARD_S
+        while True:
+            try:
+                return await self._once(message, version)
+            except _RESTING as error:
+                log.info("%s to the controller: %s", message._api, error)
+                if self._node.clock.monotonic() >= deadline_s:
+                    raise CloseConnection(f"the controller did not answer {message._api}") from error
+                await asyncio.sleep(_AGAIN_S)
 
     def soon(self, message: Struct, version: int) -> None:
         """The same for something that this broker wants itself, such as an internal topic; nobody waits for it."""

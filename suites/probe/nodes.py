@@ -25,6 +25,16 @@ def _killed(node_control: NodeControl | None) -> str:
     return "killed" if getattr(node_control, "ended_when_asked", None) is False else ""
 
 
+def _all_crashed(controllers: Collection[NodeControl]) -> str:
+    try:
+        for controller in controllers:
+            controller.kill()
+            controller.restart()
+    except Exception as error:  # noqa: BLE001 - whatever a target raises is the outcome of the act
+        return f"{type(error).__name__}: {error}"
+    return DONE
+
+
 def _choose(settings: Mapping[str, str], node_control: NodeControl) -> None:
     if not isinstance(node_control, TakesSettings):
         raise TypeError("it cannot be started with other settings")
@@ -44,11 +54,13 @@ class Nodes:
         exchanger: Exchanger,
         node_controls: Mapping[int, NodeControl],
         zookeeper: ZooKeeperReader | None = None,
+        controllers: Collection[NodeControl] = (),
     ) -> None:
         self.zookeeper = ZooKeeper(exchanger, zookeeper or ZooKeeperReader(None))
         self._wire = wire
         self._exchanger = exchanger
         self._node_controls = dict(node_controls)
+        self._controllers = controllers
         self.hurt = False
         """Whether the case stopped or froze one."""
         self._down: list[int] = []
@@ -117,6 +129,16 @@ class Nodes:
         """A clean stop, and start again."""
         self.terminate(node)
         self.start(node)
+
+    def crash_controllers(self) -> None:
+        """kill -9 of each controller that is a process of its own, and start again; nothing where brokers are
+        controllers too. One that does not come back fails the case."""
+        self.hurt = True
+        outcome = self._exchanger.act("crash controllers", partial(_all_crashed, self._controllers))
+        if outcome != DONE:
+            failure = BrokerAtFault(f"a controller did not come back: {outcome}")
+            failure.kind = "died"
+            raise failure
 
     def start_with(self, settings: Mapping[str, str], only: Collection[int] = ()) -> None:
         """Stops every node (or some) in good order and starts it with these settings besides its own; the end of the

@@ -6,7 +6,7 @@ Only what the broker did fails a case; whatever else goes wrong is ours, and inc
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any
 
@@ -75,6 +75,7 @@ def attempt(
     look: Look | None = None,
     situate: Situate | None = None,
     zookeeper: ZooKeeperReader | None = None,
+    controllers: Collection[NodeControl] = (),
 ) -> Outcome:
     """One attempt at a wire case; raises TranscriptMismatch alone, and only when played back.
 
@@ -84,7 +85,7 @@ def attempt(
     looks = look if wire.case_context.closing_look else None
     if looks or situate or case.level != "must":
         wire.traffic.exchanges = []  # a failure of the case would be a warning, unless they show harm
-    nodes = Nodes(wire, exchanger, node_controls, zookeeper)
+    nodes = Nodes(wire, exchanger, node_controls, zookeeper, controllers)
     if situate is not None:
         wire.situation = situate(wire)
         nodes.hurt = case.hurts

@@ -44,13 +44,17 @@ def attempt_wire(
         alive = session.target.alive
         try:
             if not case.hurts:
-                situate = _situate(session, case, {}, liveness)
+                situate = _situate(session, case, {}, {}, liveness)
                 return attempt(case, wire, exchanger, {}, alive, look, closing_look, situate, zookeeper)
-            with journaled(
-                session.node_controls(), session.run_dir / JOURNALS / f"{folder.name}.jsonl"
-            ) as node_controls:
-                situate = _situate(session, case, node_controls, liveness)
-                return attempt(case, wire, exchanger, node_controls, alive, look, closing_look, situate, zookeeper)
+            journal = session.run_dir / JOURNALS / f"{folder.name}.jsonl"
+            processes = session.target.controllers | session.node_controls()
+            with journaled(processes, journal) as journaled_ones:
+                node_controls = {node: journaled_ones.pop(node) for node in session.node_controls()}
+                situate = _situate(session, case, node_controls, journaled_ones, liveness)
+                return attempt(
+                    case, wire, exchanger, node_controls, alive, look, closing_look, situate, zookeeper,
+                    journaled_ones.values(),
+                )  # fmt: skip
         finally:
             exchanger.close_all()
             zookeeper.close()
@@ -73,11 +77,15 @@ def _look(session: AttemptSession, case: Case, liveness: Liveness | CrowdMember)
 
 
 def _situate(
-    session: AttemptSession, case: Case, node_controls: Mapping[int, NodeControl], liveness: Liveness | CrowdMember
+    session: AttemptSession,
+    case: Case,
+    node_controls: Mapping[int, NodeControl],
+    controllers: Mapping[int, NodeControl],
+    liveness: Liveness | CrowdMember,
 ) -> Situate | None:
     if (draw := case.situation) is None:
         return None
-    disturb = liveness.disturbing(Disturbance(node_controls, lambda: session.unrecorded("settling")))
+    disturb = liveness.disturbing(Disturbance(node_controls, controllers, lambda: session.unrecorded("settling")))
     return lambda wire: situation_of(draw, case.plain_id, wire, disturb)
 
 

@@ -169,6 +169,11 @@ class Target(ABC):
         return {}
 
     @property
+    def controllers(self) -> dict[int, NodeControl]:
+        """Controllers that are processes of their own; empty where brokers are controllers, or cannot be reached."""
+        return {}
+
+    @property
     def network(self) -> NetworkControl | None:
         """The network that its nodes live in, once `enter_network` was called."""
         return None

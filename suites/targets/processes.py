@@ -49,7 +49,7 @@ class ProcessTarget(Target):
         """How each node is run, on ports that are free now, with data folders that are ready for it."""
 
     def helper_plans(self) -> dict[int, LaunchPlan]:
-        """Processes that the nodes need and that no fault hits, such as a controller; asked for after `plans`."""
+        """Processes that the nodes need, such as a controller; asked for after `plans`."""
         return {}
 
     def helper_serves(self, node: ProcessNode) -> None:

@@ -94,6 +94,16 @@ def is_member(node_id: int, address: tuple[str, int]) -> None:
         raise NotYet(f"it names the brokers {sorted(brokers)}, not itself")
 
 
+def controller_decides(address: tuple[str, int]) -> None:
+    """What the node there is asked for a controller decides: whether a topic could be made; else NotYet."""
+    wanted = {"name": "readiness", "num_partitions": 1, "replication_factor": 1}
+    with _connected(address, 5.0) as connection:
+        asked = request("CreateTopics", topics=[wanted], timeout_ms=1_000, validate_only=True)
+        error = _call(connection, asked).topics[0].error_code
+    if error:
+        raise NotYet(f"CreateTopics is refused with {errors.name(error)}")
+
+
 def wake_coordinators(address: tuple[str, int]) -> None:
     """Has the broker make its internal topics now, so that the first group does not wait seconds for them."""
     with suppress(NotYet), _connected(address, 5.0) as connection:

@@ -1,6 +1,6 @@
 """`reference`, `reference:3`: the bundled broker, one process a node; with a planted bug where one is named.
 
-Several nodes have a controller beside them, a process that no fault hits.
+Several nodes have a controller beside them, a process of its own.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ import json
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
 
+from brokertrial.faults.node_control import NodeControl
 from brokertrial.faults.packets import Members
 from brokertrial.suggestion import nearest_or_all
 from brokertrial.suites.since import number
+from brokertrial.suites.targets import readiness
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
-from brokertrial.suites.targets.process import LaunchPlan
+from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 from brokertrial.suites.targets.processes import ProcessTarget, python
 from brokertrial.wire.ports import free_ports
 
@@ -94,6 +97,20 @@ class Reference(ProcessTarget):
         )
         command += ["--host", self._controller[0]]
         return {CONTROLLER: self.plan(CONTROLLER, [*command, *self._told()], self._controller)}
+
+    @property
+    def controllers(self) -> dict[int, NodeControl]:
+        return {node.node_id: node for node in self._helpers}
+
+    def helper_serves(self, node: ProcessNode) -> None:
+        """Each broker that runs has found it again."""
+        for broker in self._nodes.values():
+            if broker.alive() and not broker.paused():
+                self.wait_for(
+                    f"the controller of {self.name} did not serve node {broker.node_id} again",
+                    partial(readiness.controller_decides, broker.address),
+                    node.must_run,
+                )
 
     def _broker(self, node: int, port: int) -> LaunchPlan:
         data = self.data / f"node-{node}"

@@ -227,3 +227,17 @@ def _listens(address: str) -> bool:
     host, _, port = address.rpartition(":")
     with socket.socket() as probe:
         return probe.connect_ex((host, int(port))) == 0
+
+
+def test_what_is_asked_while_the_controller_is_away_is_answered_when_it_is_back(cluster: Cluster) -> None:
+    all_know_each_other(cluster)
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUICK})
+    cluster.kill(0)
+    try:
+        asked = admin.create_topics([NewTopic("meanwhile", 1, 3)], request_timeout=30)
+    finally:
+        cluster.restart(0)
+    for done in asked.values():
+        done.result(30)
+    all_know_each_other(cluster)
+    assert admin.list_topics("meanwhile", timeout=20).topics["meanwhile"].error is None

@@ -338,7 +338,8 @@ def tried_in_cluster(case: Case, data: Path, bug: str = "", seed: int = 0, look:
         )
         cluster.start()
         wire = Wire(cluster, context, [one.address for one in cluster.brokers.values()])
-        return attempt(case, wire, cluster, cluster.brokers, cluster.lives, None, look)
+        controller = cluster.members[CONTROLLER]
+        return attempt(case, wire, cluster, cluster.brokers, cluster.lives, None, look, controllers=[controller])
     finally:
         cluster.end()
         bugs.clear()
