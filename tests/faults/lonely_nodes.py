@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 0.4
+"""For a connection, which the kernels make by themselves."""
+ECHO_S = 5.0
+"""For an answer on it: a busy machine lets the other process wait."""
 PACKETS, DATAGRAMS = 60, 9_999
 
 
@@ -61,7 +64,7 @@ def _ask(host: str, port: int, size: int) -> dict[str, Any]:
     began = time.monotonic()
     try:
         with socket.create_connection((host, port), PATIENCE_S) as line:
-            line.settimeout(max(PATIENCE_S, size / 20_000))
+            line.settimeout(max(ECHO_S, size / 20_000))
             sent = b"x" * size
             threading.Thread(target=line.sendall, args=(sent,), daemon=True).start()
             got = 0

@@ -79,7 +79,7 @@ def test_a_node_is_killed_paused_stopped_and_comes_back(image: str, opened: Call
         node.pause()
         assert node.paused() and node.alive() and not target.alive() and silent(node.address)
         node.resume()
-        readiness.ask(node.address)
+        readiness.ask(node.address, timeout_s=20)
         node.pause()
         node.kill()
         assert not node.alive() and silent(node.address)
@@ -95,9 +95,9 @@ def test_a_node_is_killed_paused_stopped_and_comes_back(image: str, opened: Call
 
 def test_three_nodes_know_each_other(image: str, opened: Callable[[str], Target]) -> None:
     with opened(f"image:{image}?nodes=3") as target:
-        assert sorted(readiness.ask(target.nodes[2].address).brokers) == [1, 2, 3] == sorted(target.nodes)
+        assert sorted(readiness.ask(target.nodes[2].address, timeout_s=20).brokers) == [1, 2, 3] == sorted(target.nodes)
         target.nodes[1].kill()
-        assert not target.alive() and not silent(target.nodes[2].address)
+        assert not target.alive() and 2 in readiness.ask(target.nodes[2].address, timeout_s=20).brokers
 
 
 def test_another_vendors_image_is_told_by_a_file(image: str, tmp_path: Path, opened: Callable[[str], Target]) -> None:
