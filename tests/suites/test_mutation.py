@@ -15,8 +15,9 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import own_cases
 from brokertrial.suites.proving import mutants, mutation
 from brokertrial.suites.result import Reason
+from brokertrial.suites.running.estimates import healthy_s
 
-SAMPLE = 6
+SAMPLE, QUICK_S = 6, 1.0
 LASTING = ("retention/", "compaction/", "groups/", "transactions/timeout")
 """Cases that wait for something that comes in seconds, or, of a bug, never."""
 
@@ -28,7 +29,8 @@ def quick(mutant: mutants.Mutant) -> bool:
         return False
     case = named[0][1]
     waits = "eventually(" in inspect.getsource(case.function)
-    return case.kind == "wire" and not case.needs and not waits and not case.id.startswith(LASTING)
+    lasts = waits or case.id.startswith(LASTING) or healthy_s(case, "full") > QUICK_S
+    return case.kind == "wire" and not case.needs and not lasts
 
 
 def sample() -> list[str]:
