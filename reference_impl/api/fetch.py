@@ -97,11 +97,18 @@ def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
 def _is_enough(
     reading: PartitionPass, asked: list[tuple[SessionPartition, Struct]], request: Struct, context: Context
 ) -> bool:
+    if bugs.on("D74") and any(_is_emptied(_partition(key, context)) for key, _ in asked):
+        return True
     most = min(request.max_bytes, context.node.fetch_max_bytes)
     wanted = request.min_bytes if bugs.on("F05") else min(request.min_bytes, most)
     if bugs.on("V68") and reading.size:
         return True
     return reading.failed or not asked or reading.counted >= wanted
+
+
+def _is_emptied(partition: Partition | None) -> bool:
+    """All that it held is deleted."""
+    return partition is not None and 0 < partition.log.start_offset == partition.log.end_offset
 
 
 def _serve_follower(request: Struct, context: Context) -> Struct | Awaitable[Struct]:

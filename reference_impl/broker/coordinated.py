@@ -124,11 +124,14 @@ def _coordinated(kind: KeyedApi, key: str, context: Context) -> Partition | int:
         return errors.COORDINATOR_NOT_AVAILABLE
     partition = node.led(topic.name, partition_for(key, topic.partitions))
     if isinstance(partition, int):
-        return errors.NOT_COORDINATOR
+        strange = node.partition(topic.name, partition_for(key, topic.partitions)) is None and bugs.on("D82")
+        return errors.UNKNOWN_SERVER_ERROR if strange else errors.NOT_COORDINATOR
     loads = node.groups.loads if kind.topic == GROUPS else node.transactions.loads
     if refusal := loads.refusal(partition.index):
         return refusal
-    return errors.COORDINATOR_NOT_AVAILABLE if kind.writes and partition.under_min_isr else partition
+    if kind.writes and partition.under_min_isr:
+        return errors.NOT_ENOUGH_REPLICAS if bugs.on("D85") else errors.COORDINATOR_NOT_AVAILABLE
+    return partition
 
 
 def _replicated(

@@ -44,13 +44,16 @@ class Controller:
         now_s = clock.monotonic()
         self._balances_s = now_s + config["leader.imbalance.check.interval.seconds"]
         self._looks_for_leaderless_s = now_s + config["unclean.leader.election.interval.ms"] / 1000
-        self._expires = dict.fromkeys(self.image.brokers, now_s + (0 if bugs.on("D73") else self._session_s))
+        self._expires = dict.fromkeys(self.image.brokers, now_s + self._session_s)
         self._forgets()
 
     def _forgets(self) -> None:
         """What planted bugs lose of what was read at the start."""
         if bugs.on("D71"):
             self.image.next_producer_id = 0
+        if bugs.on("D73"):
+            for broker in [one for one in self.image.brokers.values() if not one.fenced]:
+                self._set_state(broker, fenced=True, stopping=False)
         for topic in self.image.topics.values():
             for placement in topic.placements:
                 if bugs.on("D70"):

@@ -167,7 +167,7 @@ def _progress(member: ConsumerMember, value: Struct) -> ConsumerMember:
     return replace(
         member,
         epoch=value.previous_member_epoch if value.member_epoch < 0 and bugs.on("Y12") else value.member_epoch,
-        previous_epoch=value.previous_member_epoch,
+        previous_epoch=value.member_epoch if bugs.on("D78") else value.previous_member_epoch,
         progress=MemberState(value.state),
         assigned=_parts(value.assigned_partitions),
         revoking=_parts(value.partitions_pending_revocation),

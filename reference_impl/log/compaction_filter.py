@@ -141,6 +141,8 @@ class BatchFilter:
         entry = self.producers.entries.get(header.producer_id)
         if entry is None:
             return False
+        if entry.batches and bugs.on("D80"):
+            return not header.is_control and header.last_sequence == entry.last_sequence
         if entry.batches:
             return not header.is_control and header.last_offset == entry.batches[-1].last_offset
         return header.is_control and header.producer_epoch == entry.epoch

@@ -308,6 +308,8 @@ class PartitionLog:
         for segment in self.segments[spared : spared + deletable]:
             segment.delete()
         del self.segments[spared : spared + deletable]
+        if deletable and self.active.size == 0 and bugs.on("D75"):
+            self.producers = ProducerTable()
         return deletable
 
     # Stopping

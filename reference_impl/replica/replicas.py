@@ -113,6 +113,8 @@ class Replicas:
             if partition.leader_epoch == before[0]:
                 continue
             self._follow(topic.id, partition)
+            if before[1] and partition.leading is not None and bugs.on("D81"):
+                continue
             if before[1]:
                 self._tell(partition, leads=False)
             if partition.leading is not None:
@@ -165,6 +167,8 @@ class Replicas:
         rules = TopicRules.of(self._node.config, topic.configs if overridden else {})
         for index in range(topic.partitions):
             partition = self._partitions.get((topic.name, index))
+            if partition is None and bugs.on("D84"):
+                return
             if partition is not None:
                 partition.rules = _as_before(rules, partition.rules, partition.log.settings)
                 partition.log.settings = partition.rules.log

@@ -246,8 +246,9 @@ class TransactionService:
 
     def _partition_of(self, transactional_id: str) -> int:
         topic = self._node.ensure_internal(TRANSACTION_STATE)
-        count = self._node.config["transaction.state.log.num.partitions"] if topic is None else topic.partitions
-        return partition_for(transactional_id, count)
+        if topic is None or bugs.on("D77"):
+            return partition_for(transactional_id, self._node.config["transaction.state.log.num.partitions"])
+        return partition_for(transactional_id, topic.partitions)
 
     def _finish_soon(self, transactional_id: str, delay_s: float = 0) -> None:
         self._node.clock.call_later(delay_s, functools.partial(self._finish, transactional_id))

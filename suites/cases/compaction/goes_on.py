@@ -1,7 +1,7 @@
 """Cleaners that go on, whatever lies in a log: what they stumble over must not leave logs dirty for good."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.compaction.survivors import awaited, cleanable
+from brokertrial.suites.cases.compaction.survivors import COMPACT, awaited, cleanable
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import SET, TOPIC
 from brokertrial.wire.records import Record
@@ -19,6 +19,7 @@ HAPPENS = (
     "deleted in between",
     "nothing but tombstones",
     "another is deleted",
+    "created again",
     "not compacted for a while",
 )
 
@@ -35,10 +36,10 @@ def a_log_is_cleaned_again_and_again(wire, topic_of, transactional_id, rng):
     max.message.bytes was lowered below what it holds, records were deleted up to the middle of a segment or to its end,
     transactions were committed and aborted and all their records overtaken, the last batch of an idempotent producer
     was overtaken, a segment holds nothing but tombstones, its policy was another for a while, a dirty topic was
-    deleted.
+    deleted, it was deleted itself and created again under its name.
 
-    On a target that the suite started, whose cleaner looks every few seconds. All ten in a drawn order, each on one of
-    two logs; after each of them new records of the same keys overtake what is left of the older ones in both.
+    On a target that the suite started, whose cleaner looks every few seconds. All eleven in a drawn order, each on one
+    of two logs; after each of them new records of the same keys overtake what is left of the older ones in both.
     """
     producer = wire.producer(transactional_id)
     plain = wire.producer()
@@ -47,11 +48,11 @@ def a_log_is_cleaned_again_and_again(wire, topic_of, transactional_id, rng):
     _must_be_cleaned(wire, (first, other), "it was made")
     for what in rng.sample(HAPPENS, len(HAPPENS)):
         log = rng.choice((first, other))
-        _happens(wire, what, log, producer, plain, lambda: cleanable(wire, topic_of, **settings))
+        _happens(wire, what, log, producer, plain, settings, lambda: cleanable(wire, topic_of, **settings))
         _must_be_cleaned(wire, (log, first if log is other else other), what)
 
 
-def _happens(wire, what, log, producer, plain, new_topic):
+def _happens(wire, what, log, producer, plain, settings, new_topic):
     match what:
         case "limit lowered":
             log.put(b"large", b"x" * LARGE)
@@ -79,6 +80,15 @@ def _happens(wire, what, log, producer, plain, new_topic):
             for _ in range(2):
                 dirty.put_each(b"soon gone")
             wire.delete_topic(dirty.topic).must_succeed()
+        case "created again":
+            end = wire.log_end(log.topic)
+            wire.delete_topic(log.topic).must_succeed()
+            wire.await_deleted()
+            wire.create_topic(log.topic, configs={**COMPACT, **settings}).must_succeed()
+            wire.await_topic(log.topic)
+            log.keys.append(b"again")
+            log.put(b"again", b"1", b"2")  # below the end that it had
+            log.put_all([(b"once %d" % number, b"") for number in range(end)])
         case "not compacted for a while":
             wire.change_configs(TOPIC, log.topic, [(POLICY, SET, "delete")]).must_succeed()
             log.put(b"k0", b"not compacted")
@@ -90,16 +100,17 @@ class LogToClean:
 
     def __init__(self, wire, topic):
         self.wire, self.topic = wire, topic
+        self.keys = [b"k%d" % number for number in range(KEYS)]
 
     def put(self, key, *values):
         """One batch."""
-        self._put([(key, value) for value in values])
+        self.put_all([(key, value) for value in values])
 
     def put_each(self, value):
         """One batch with every key."""
-        self._put([(b"k%d" % number, value) for number in range(KEYS)])
+        self.put_all([(b"k%d" % number, value) for number in range(KEYS)])
 
-    def _put(self, pairs):
+    def put_all(self, pairs):
         time = self.wire.now_ms()
         records = [Record(key, value, (), time) for key, value in pairs]
         self.wire.produce(self.topic, batch(records=records)).must_succeed()
@@ -117,7 +128,7 @@ def _must_be_cleaned(wire, logs, since):
         for log in logs:
             log.put(b"end", b"") if value == b"end" else log.put_each(value)
     for log, where in zip(logs, ("", " (of another topic)"), strict=True):
-        for key in [b"k%d" % number for number in range(KEYS)]:
+        for key in log.keys:
             if awaited(wire, log.topic, key, NEVER_S) is None:
                 read = wire.read_all(log.topic)
                 found = [record.key for record in read.records].count(key)

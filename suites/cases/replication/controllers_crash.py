@@ -39,7 +39,7 @@ def what_was_changed_stays_changed(wire, nodes, rng):
     nodes.kill(cluster.dead)
     cluster.await_its_fall()
     cluster.change(rng)
-    before = cluster.seen_by(cluster.alive[0])
+    before = wire.eventually(cluster.changed, within=WITHIN_S)
     nodes.crash_controllers()
     cluster.must_be(before, leaders=True)
     for node in cluster.alive:  # where brokers are controllers, these were theirs
@@ -98,6 +98,20 @@ class ChangedCluster:
         self.topics.remove(self.gone)
         wire.create_topic(self.again, partitions=-1, assignments={0: self.alive, 1: self.alive[::-1]}).must_succeed()
         reassign(wire, {self.moving: [self.alive[0], self.dead]}, rng.choice(self.alive))
+
+    def changed(self):
+        """What each node that is alive shows, once all changes have come to it."""
+        shown = [self.seen_by(node) for node in self.alive]
+        for one in shown:
+            counts = {topic: len(parts) for topic, (_, _, parts) in one.items()}
+            right = dict.fromkeys(self.topics, 1) | {self.kept: 3, self.again: 2}
+            self.wire.must(counts == right, f"topics have {counts} partitions; it must be {right}")
+            replicas, both = sorted(one[self.moving][2][0][0]), sorted([self.alive[0], self.dead])
+            self.wire.must(replicas == both, f"{self.moving} is on {replicas}; it is to be on {both}")
+            settings = {name: one[self.set][1][name] for name in SETTINGS}
+            self.wire.must(settings == SETTINGS, f"settings are {settings}; it must be {SETTINGS}")
+        self.wire.must(shown[0] == shown[1], f"nodes {self.alive} show {shown}; it must be the same")
+        return shown[0]
 
     def seen_by(self, node):
         """Topic -> (id, settings, partitions), and what is on the move."""
