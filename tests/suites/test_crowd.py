@@ -202,7 +202,7 @@ def test_the_same_cases_with_the_same_seeds_whatever_the_number_of_jobs(tmp_path
     def told(jobs: int) -> tuple[dict[str, tuple[Verdict, int]], list[RunEvent]]:
         events: list[RunEvent] = []
         place = str(tmp_path / str(jobs))
-        select = ("offsets/by-time-*", "offsets/e*")
+        select = ("offsets/by-time-*",)
         options = RunOptions("reference", select=select, seed=5, jobs=jobs, run_dir=place, unproven="fail")
         result = run(options, events.append)
         return {one.case: (one.verdict, one.seed) for one in result.results}, events
