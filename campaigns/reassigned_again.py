@@ -12,10 +12,10 @@ Exit status: 0, it ended; 1, it did not within a minute.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from brokertrial.histories.tempdirs import Scratch
+from brokertrial.suites.cases.replication._roles import reassign
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.failures import StatementFalse
@@ -48,10 +48,10 @@ def played(target: Target) -> bool:
 
     target.nodes[away].kill()
     wire.drop_lines(away)
-    _reassign(wire, stays, [comes, away])
+    reassign(wire, {TOPIC: [comes, away]}, stays)
     wire.until(lambda: comes in _in_sync(wire, stays), within=WITHIN_S, what=f"{comes} is in sync")
     print(f"from {[stays]} to {[comes, away]}, with {away} down:", _moves(wire, stays))
-    _reassign(wire, stays, [away])
+    reassign(wire, {TOPIC: [away]}, stays)
     print(f"and then to {[away]}:", _moves(wire, stays))
     target.recover()
     wire.until(lambda: away in _in_sync(wire, stays), within=WITHIN_S, what=f"{away} is in sync")
@@ -62,11 +62,6 @@ def played(target: Target) -> bool:
         return False
     print("it ended; in sync are", _in_sync(wire, stays))
     return _in_sync(wire, stays) == [away]
-
-
-def _reassign(wire: Wire, to: int, replicas: Sequence[int]) -> None:
-    rows = [{"name": TOPIC, "partitions": [{"partition_index": 0, "replicas": list(replicas)}]}]
-    wire.ask(request("AlterPartitionReassignments", timeout_ms=10_000, topics=rows), to=to).must_succeed()
 
 
 def _in_sync(wire: Wire, asked: int) -> list[int]:

@@ -31,8 +31,20 @@ def _all_crashed(controllers: Collection[NodeControl]) -> str:
             controller.kill()
             controller.restart()
     except Exception as error:  # noqa: BLE001 - whatever a target raises is the outcome of the act
-        return f"{type(error).__name__}: {error}"
+        return _said(error)
     return DONE
+
+
+def _must_be_back(who: str, outcome: str) -> None:
+    if outcome != DONE:
+        failure = BrokerAtFault(f"{who} did not come back: {outcome}")
+        failure.kind = "died"
+        raise failure
+
+
+def _said(error: Exception) -> str:
+    """What happened, in one line: log lines that follow it are shown by themselves."""
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
 def _choose(settings: Mapping[str, str], node_control: NodeControl) -> None:
@@ -106,10 +118,7 @@ class Nodes:
         outcome = self._do("restart", node, lambda node_control: node_control.restart(), must_work=False)
         if node in self._down:
             self._down.remove(node)
-        if outcome != DONE:
-            failure = BrokerAtFault(f"node {node} did not come back: {outcome}")
-            failure.kind = "died"
-            raise failure
+        _must_be_back(f"node {node}", outcome)
 
     def pause(self, node: int) -> None:
         self.hurt = True
@@ -135,10 +144,7 @@ class Nodes:
         controllers too. One that does not come back fails the case."""
         self.hurt = True
         outcome = self._exchanger.act("crash controllers", partial(_all_crashed, self._controllers))
-        if outcome != DONE:
-            failure = BrokerAtFault(f"a controller did not come back: {outcome}")
-            failure.kind = "died"
-            raise failure
+        _must_be_back("a controller", outcome)
 
     def start_with(self, settings: Mapping[str, str], only: Collection[int] = ()) -> None:
         """Stops every node (or some) in good order and starts it with these settings besides its own; the end of the
@@ -206,5 +212,5 @@ class Nodes:
         try:
             act(self._node_controls[node])
         except Exception as error:  # noqa: BLE001 - whatever a target raises is the outcome of the act
-            return f"{type(error).__name__}: {error}"
+            return _said(error)
         return DONE

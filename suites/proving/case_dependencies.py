@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from brokertrial.suites.case import Case, is_case
-from brokertrial.suites.proving.known_files import KnownFile, KnownFiles, in_cache
+from brokertrial.suites.proving.parse_cache import ParseCache, ParsedFile, in_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = "wire/schema"
@@ -31,7 +31,7 @@ TOPS = {"wire": ("wire", "checkers", "suites"), "trial": ("wire", "histories", "
 PACKAGE = "brokertrial."
 DECLARES = "suites/case.py"
 """How cases are declared and found: no verdict comes from it."""
-KNOWN = KnownFiles(in_cache(Path(__file__)))
+PARSED = ParseCache(in_cache(Path(__file__)))
 
 
 def text_hash(case: Case) -> str:
@@ -103,27 +103,27 @@ def changed(case: Case, then: Mapping[str, str]) -> tuple[str, ...]:
 @cache
 def _imported(file: str, root: Path) -> tuple[str, ...]:
     """The files of ours that a file imports, wherever in it."""
-    return tuple(name for name in _known(file, root).imports if (root / name).is_file())
+    return tuple(name for name in _parsed_file(file, root).imports if (root / name).is_file())
 
 
 @cache
 def _content(file: str, root: Path) -> str:
     if file == SCHEMA:
         return _hash("".join(path.read_text(encoding="utf-8") for path in sorted((root / SCHEMA).glob("*.txt"))))
-    return _known(file, root).content
+    return _parsed_file(file, root).content
 
 
-def _known(file: str, root: Path) -> KnownFile:
-    return KNOWN.of(file, (root / file).read_bytes(), _parsed)
+def _parsed_file(file: str, root: Path) -> ParsedFile:
+    return PARSED.of(file, (root / file).read_bytes(), _parsed)
 
 
-def _parsed(file: str, text: bytes) -> KnownFile:
+def _parsed(file: str, text: bytes) -> ParsedFile:
     module = ast.parse(text)
     imports = _imports(module)
     module = _without_own_names(module)
     if file.startswith("suites/cases/"):
         module.body = [node for node in module.body if not (isinstance(node, ast.FunctionDef) and is_case(node))]
-    return KnownFile(imports, _hash(_said(module)))
+    return ParsedFile(imports, _hash(_said(module)))
 
 
 def _imports(module: ast.Module) -> tuple[str, ...]:

@@ -48,12 +48,12 @@ def attempt_wire(
                 return attempt(case, wire, exchanger, {}, alive, look, closing_look, situate, zookeeper)
             journal = session.run_dir / JOURNALS / f"{folder.name}.jsonl"
             processes = session.target.controllers | session.node_controls()
-            with journaled(processes, journal) as journaled_ones:
-                node_controls = {node: journaled_ones.pop(node) for node in session.node_controls()}
-                situate = _situate(session, case, node_controls, journaled_ones, liveness)
+            with journaled(processes, journal) as controllers:
+                node_controls = {node: controllers.pop(node) for node in session.node_controls()}
+                situate = _situate(session, case, node_controls, controllers, liveness)
                 return attempt(
                     case, wire, exchanger, node_controls, alive, look, closing_look, situate, zookeeper,
-                    journaled_ones.values(),
+                    controllers.values(),
                 )  # fmt: skip
         finally:
             exchanger.close_all()

@@ -22,7 +22,7 @@ SHIPPED = {
     for name in (
         "__init__.py",
         "case_dependencies.py",
-        "known_files.py",
+        "parse_cache.py",
         "mutants.py",
         "proof_record.py",
         "proof_record.json",

@@ -67,10 +67,15 @@ def thawed(wire, nodes, topic, followers):
     all_in_sync(wire, topic)
 
 
-def reassign(wire, moves, to):
-    """AlterPartitionReassignments of the first partition of each topic, which must be accepted."""
+def leader_shown(wire, topic, asked):
+    """Who leads the first partition by what this node shows; NO_NODE where nobody does."""
+    return wire.metadata(topic, to=asked).struct.topics[0].partitions[0].leader_id
+
+
+def reassign(wire, moves, to, index=0):
+    """AlterPartitionReassignments of one partition of each topic, which must be accepted."""
     rows = [
-        {"name": topic, "partitions": [{"partition_index": 0, "replicas": after}]} for topic, after in moves.items()
+        {"name": topic, "partitions": [{"partition_index": index, "replicas": after}]} for topic, after in moves.items()
     ]
     wire.ask(request("AlterPartitionReassignments", timeout_ms=10_000, topics=rows), to=to).must_succeed()
 

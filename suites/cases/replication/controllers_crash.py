@@ -31,8 +31,9 @@ def what_was_changed_stays_changed(wire, nodes, rng):
     """What an administrator's request has changed MUST outlive a crash of the controllers: topics with their ids,
     partitions, replicas, settings and leaders, deletions, and a reassignment that is under way, which goes on.
 
-    A node is dead meanwhile: it MUST NOT be taken for alive by controllers that have not heard of it yet. Producer ids
-    that were given out MUST NOT be given out again, leader epochs MUST NOT fall, and one node alone leads in each.
+    A node is dead meanwhile: controllers that have not heard of it yet MUST NOT take it for alive, and MUST place
+    replicas on it where a new topic has as many as there are nodes. Producer ids that were given out MUST NOT be given
+    out again, leader epochs MUST NOT fall, and one node alone leads in each.
     """
     everyone = list(wire.nodes)
     cluster = ChangedCluster(wire, everyone, dead=rng.choice(everyone))
@@ -42,6 +43,7 @@ def what_was_changed_stays_changed(wire, nodes, rng):
     before = wire.eventually(cluster.changed, within=WITHIN_S)
     nodes.crash_controllers()
     cluster.must_be(before, leaders=True)
+    cluster.place_on_all()
     for node in cluster.alive:  # where brokers are controllers, these were theirs
         nodes.crash(node)
         cluster.must_be(before, leaders=False)
@@ -155,6 +157,11 @@ class ChangedCluster:
                 self.wire.must(now[0] == was[0], f"the replicas of {topic} were {was[0]} and are {now[0]}")
                 self.wire.must(now[2] in self.alive, f"{topic} is led by {now[2]}, which is not among {self.alive}")
                 self.wire.must(now[3] >= was[3], f"the leader epoch of {topic} was {was[3]} and is {now[3]}")
+
+    def place_on_all(self):
+        """The dead node counts for what is placed now: it is a member of the cluster (KAFKA-13841)."""
+        wire = self.wire
+        wire.create_topic(wire.name("placed"), replicas=len(self.alive) + 1, configs=ALONE).must_succeed()
 
     def must_move_on(self):
         """The move ends now that the node is back."""

@@ -1,7 +1,7 @@
 """Transactions that end while the leader of one of their partitions stands still: its successor gets the marker."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.replication._roles import COPIES, NO_NODE, all_in_sync, placed
+from brokertrial.suites.cases.replication._roles import COPIES, NO_NODE, all_in_sync, leader_shown, placed
 from brokertrial.suites.probe import COMMITTED
 
 WITHIN_S = 90
@@ -30,7 +30,8 @@ def the_next_leader_gets_the_marker(wire, transactional_id, nodes, rng):
     producer.send(near, "committed").must_be_at(0)
     nodes.pause(frozen)
     producer.commit().must_succeed()
-    wire.until(lambda: _leader(wire, away, coordinator) not in (frozen, NO_NODE), within=WITHIN_S, what="another leads")
+    former = (frozen, NO_NODE)
+    wire.until(lambda: leader_shown(wire, away, coordinator) not in former, within=WITHIN_S, what="another leads")
     wire.rest(SILENT_S)
     nodes.resume(frozen)
     all_in_sync(wire, away)
@@ -38,7 +39,3 @@ def the_next_leader_gets_the_marker(wire, transactional_id, nodes, rng):
         wire.await_topic(topic)
         wire.await_settled(topic, within=WITHIN_S)
         wire.read_all(topic, isolation=COMMITTED).must_hold("committed")
-
-
-def _leader(wire, topic, asked):
-    return wire.metadata(topic, to=asked).struct.topics[0].partitions[0].leader_id

@@ -2,7 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._handing_over import ELSEWHERE, WITHIN_S
-from brokertrial.suites.cases.replication._roles import NO_NODE, placed
+from brokertrial.suites.cases.replication._roles import NO_NODE, leader_shown, placed, reassign
 from brokertrial.suites.probe import COMMITTED
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, coordinator_partition, make_coordinator_write
 from brokertrial.wire.messages import request
@@ -35,7 +35,7 @@ def what_is_decided_is_done_in_the_next_epoch(wire, group, transactional_id, nod
     producer = wire.producer(transactional_id, timeout_ms=55_000)
     producer.send(topic, "decided").must_be_at(0)
     nodes.kill(dead)
-    wire.until(lambda: _leader(wire, topic, former) == NO_NODE, within=WITHIN_S, what="its partition has no leader")
+    wire.until(lambda: leader_shown(wire, topic, former) == NO_NODE, within=WITHIN_S, what="nobody leads its partition")
     producer.commit().must_succeed()
     logs.replicas_become(STATE_TOPIC, [former, other])
     wire.rest(LEADERLESS_S)
@@ -74,10 +74,6 @@ def who_has_no_replica_sends_clients_on(wire, group, transactional_id, rng):
     wire.read_all(topic, isolation=COMMITTED).must_hold(*sent)
 
 
-def _leader(wire, topic, asked):
-    return wire.metadata(topic, to=asked).struct.topics[0].partitions[0].leader_id
-
-
 class CoordinatorLogs:
     """A group and a transactional id, and where their coordinators write."""
 
@@ -93,10 +89,7 @@ class CoordinatorLogs:
         (row,) = wire.metadata(internal, to=self.asked).struct.topics
         key = self.group if internal == OFFSETS_TOPIC else self.transactional_id
         index = coordinator_partition(key, len(row.partitions))
-        part = {"partition_index": index, "replicas": replicas}
-        rows = [{"name": internal, "partitions": [part]}]
-        moved = request("AlterPartitionReassignments", timeout_ms=10_000, topics=rows)
-        wire.ask(moved, to=self.asked).must_succeed()
+        reassign(wire, {internal: replicas}, self.asked, index)
         rows = [{"topic": internal, "partitions": [index]}]
         elect = request("ElectLeaders", topic_partitions=rows, timeout_ms=10_000)
 

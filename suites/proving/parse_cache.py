@@ -18,23 +18,23 @@ MOST = 4000
 """Files that are remembered; beyond it what this process did not ask for is forgotten."""
 
 
-class KnownFile(msgspec.Struct, frozen=True):
+class ParsedFile(msgspec.Struct, frozen=True):
     """What one file imports, and what it says without what counts for nothing, as a hash."""
 
     imports: tuple[str, ...]
     content: str
 
 
-class KnownFiles:
+class ParseCache:
     """By the hash of name and text. A place that cannot be read or written costs time, and nothing else."""
 
     def __init__(self, place: Callable[[], Path]) -> None:
         self._place = place
-        self._before: dict[str, KnownFile] | None = None
-        self._asked: dict[str, KnownFile] = {}
+        self._before: dict[str, ParsedFile] | None = None
+        self._asked: dict[str, ParsedFile] = {}
         self._new = False
 
-    def of(self, file: str, text: bytes, parse: Callable[[str, bytes], KnownFile]) -> KnownFile:
+    def of(self, file: str, text: bytes, parse: Callable[[str, bytes], ParsedFile]) -> ParsedFile:
         """What is known of a file with this text; it is parsed where nothing is."""
         if self._before is None:
             self._before = self._read()
@@ -55,9 +55,9 @@ class KnownFiles:
             _replace(self._place(), msgspec.json.encode(kept))
             self._new = False
 
-    def _read(self) -> dict[str, KnownFile]:
+    def _read(self) -> dict[str, ParsedFile]:
         try:
-            return msgspec.json.decode(self._place().read_bytes(), type=dict[str, KnownFile])
+            return msgspec.json.decode(self._place().read_bytes(), type=dict[str, ParsedFile])
         except (OSError, msgspec.DecodeError):
             return {}
 
@@ -65,14 +65,14 @@ class KnownFiles:
 def in_cache(parser: Path) -> Callable[[], Path]:
     """A place in the user's cache for what this file finds, in the version that it has now."""
     version = hashlib.sha256(parser.read_bytes()).hexdigest()[:12]
-    return lambda: cache_folder() / f"known-files-{version}.json"
+    return lambda: cache_folder() / f"parsed-files-{version}.json"
 
 
 def _replace(place: Path, data: bytes) -> None:
-    for other in place.parent.glob("known-files-*.json"):
+    for other in place.parent.glob("parsed-files-*.json"):
         if other != place:
             other.unlink(missing_ok=True)
-    written, name = tempfile.mkstemp(dir=place.parent, prefix=".known-files-")
+    written, name = tempfile.mkstemp(dir=place.parent, prefix=".parsed-files-")
     with open(written, "wb") as file:
         file.write(data)
     os.replace(name, place)
