@@ -15,6 +15,7 @@ from brokertrial.suites.case import by_id
 from brokertrial.suites.probe import run_case
 from brokertrial.suites.probe.core import Core
 from brokertrial.suites.trials import run_trial
+from brokertrial.suites.workloads import fresh
 from tests.lazy_brokers.lazy import TRICKS
 from tests.lazy_brokers.trial import tried
 
@@ -203,8 +204,9 @@ def test_a_broker_that_dies_at_work_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_group_in_which_nobody_owns_anything_fails_before_any_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_trial, "WARM_UP_S", 12.0)
-    monkeypatch.setattr(run_trial, "FRESH_AFTER_S", 6.0)
+    monkeypatch.setattr(run_trial, "WARM_UP_S", 5.0)
+    monkeypatch.setattr(run_trial, "FRESH_AFTER_S", 2.5)
+    monkeypatch.setattr(fresh, "JOIN_S", 5.0)
     ended = tried(tmp_path, "assigns-nothing", "groups/churn-delivers-everything", "groups/member-cut-off")
     first, second = (ended.results[name] for name in ("groups/churn-delivers-everything", "groups/member-cut-off"))
     assert first.reason is not None and first.reason.sentence.startswith("Before any fault there was no progress")

@@ -1,6 +1,7 @@
 """Every wire case against the broker in this process: the healthy one passes, and each planted bug shows.
 
-Trials and cases that need more than one node are for `make mutants`, which starts real processes.
+Trials and cases that need more than one node are for `make mutants`, which starts real processes; what takes most of
+a minute is for `make slow`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tests.suites.planted import shown_by
 ELSEWHERE = mutants.CLUSTER_NEEDS | {"zookeeper"}
 ASKING = [case for case in all_cases() if case.kind == "wire" and not ELSEWHERE.intersection(case.needs)]
 SHOWN = shown_by(ASKING)
+LONG = {"transactions/epochs-used-up", "transactions/expires-in-the-last-epoch"}
+"""They use up all 32,767 epochs of a producer."""
 
 
 def test_there_are_enough_of_them_to_mean_something():
@@ -23,13 +26,20 @@ def test_there_are_enough_of_them_to_mean_something():
     assert len(ASKING) >= 150
 
 
-@pytest.mark.parametrize("case", ASKING, ids=lambda case: case.id)
+def marks(case):
+    return [pytest.mark.slow] if case.id in LONG else []
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.id, marks=marks(case)) for case in ASKING])
 def test_the_healthy_broker_passes_and_all_is_well_afterwards(case, tmp_path):
     outcome = tried(case, tmp_path, look=closing_look)
     assert outcome.verdict in ("pass", "not applicable"), told(outcome)
 
 
-@pytest.mark.parametrize(("word", "case", "mutant"), SHOWN, ids=[f"{word}-{case.id}" for word, case, _ in SHOWN])
+@pytest.mark.parametrize(
+    ("word", "case", "mutant"),
+    [pytest.param(word, case, bug, id=f"{word}-{case.id}", marks=marks(case)) for word, case, bug in SHOWN],
+)
 def test_a_planted_bug_shows_in_a_case_that_it_names(word, case, mutant, tmp_path):
     outcome = tried(case, tmp_path, word)
     assert mutants.known_by(mutant, outcome), told(outcome)
