@@ -1,12 +1,13 @@
 """How much each check had to judge, and how much of it while what a fault did could be seen.
 
 A check says which rows are its observations (`OBSERVES` of checkers/check.py): calls of some kinds, with an answer that
-showed some columns, or ownership that was seen on the wire. Counted from the history alone, cheaply: one pass.
+showed some columns, or ownership that was seen on the wire. Counted from the history alone; each table is read once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,7 @@ ENDS_A_PROCESS = ("kill", "terminate", "restart")
 
 def observed(history: History, windows: Iterable[tuple[int, int]], names: Iterable[str]) -> Counts:
     """What the named checks had to judge. `windows`: when each fault began and ended."""
-    known, spans = all_checks(), list(windows)
+    known, spans, table_of = all_checks(), list(windows), cache(history.arrow)
     counted: dict[Observes, tuple[int, int]] = {}
     found: dict[str, tuple[int, int]] = {}
     for name in names:
@@ -35,7 +36,7 @@ def observed(history: History, windows: Iterable[tuple[int, int]], names: Iterab
         if spec is None:
             continue
         if spec not in counted:
-            counted[spec] = _count(history, spec, spans)
+            counted[spec] = _count(table_of, spec, spans)
         found[name] = counted[spec]
     return found
 
@@ -70,15 +71,15 @@ def undecided(guarantees: Iterable[str], found: Judgement, counts: Counts, neede
     return None
 
 
-def _count(history: History, spec: Observes, spans: list[tuple[int, int]]) -> tuple[int, int]:
+def _count(table_of: Callable[[str], pa.Table], spec: Observes, spans: list[tuple[int, int]]) -> tuple[int, int]:
     if spec.kinds == (MEMBERSHIP,):
         begin, end = "from_ns", "from_ns"
-        table = history.arrow("memberships").select(["generation", "from_ns"])
+        table = table_of("memberships").select(["generation", "from_ns"])
         table = table.filter(pc.greater_equal(table["generation"], 0))
     else:
         begin, end = "call_ns", "return_ns"
         columns = dict.fromkeys(["op", "kind", "outcome", "call_ns", "return_ns", *spec.showing])
-        table = history.arrow("operations").select(list(columns))
+        table = table_of("operations").select(list(columns))
         table = table.filter(pc.and_(pc.is_in(table["kind"], pa.array(spec.kinds)), pc.equal(table["outcome"], "ok")))
         for column in (*spec.showing, "return_ns"):
             table = table.filter(pc.is_valid(table[column]))
