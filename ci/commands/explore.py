@@ -11,8 +11,8 @@ from pathlib import Path
 
 import click
 
+from brokertrial.ci import exploration_report
 from brokertrial.ci.errors import UserError
-from brokertrial.ci.reports import exploration
 from brokertrial.suggestion import nearest
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.explore import corpus, known_differences
@@ -102,7 +102,7 @@ def _explored(
 
 def _reported(record: ExplorationRecord, folder: Path, interrupted: bool, export: tuple[str, ...]) -> int:
     (folder / FINDINGS).write_bytes(record.encoded())
-    exploration.write(record, folder)
+    exploration_report.write(record, folder)
     for number, finding in enumerate(record.findings, 1):
         click.echo(f"{number}. {_line(record, finding)}")
         if "script" in export:
@@ -111,7 +111,7 @@ def _reported(record: ExplorationRecord, folder: Path, interrupted: bool, export
             click.echo(f"   {path}")
     for cause in record.stale:
         click.echo(f"known, and not met any more: {cause}")
-    click.echo(f"{summary(record)}\nReport: {folder / exploration.PAGE}")
+    click.echo(f"{summary(record)}\nReport: {folder / exploration_report.PAGE}")
     return ExitStatus.INTERRUPTED if interrupted else status(record)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -60,8 +61,9 @@ def writer(state: RunState) -> ReportWriter:
     return ReportWriter(state)
 
 
+@cache
 def environment() -> Environment:
-    """Templates, with what they call."""
+    """Templates, with what they call; each is compiled once."""
     made = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     made.filters["figure"] = _figure
     return made

@@ -61,8 +61,15 @@ def folders() -> tuple[Path, ...]:
 
 def sources(group: str) -> list[ExtensionSource]:
     """Who contributes to a group, in an order that does not depend on the machine."""
-    named = sorted(entry_points(group=f"brokertrial.{group}"), key=lambda point: (_package(point), point.name))
+    named = sorted(_installed_points()[group], key=lambda point: (_package(point), point.name))
     return [_installed(point) for point in named] + [_of_folder(each) for each in _folders if group == "cases"]
+
+
+@cache
+def _installed_points() -> dict[str, tuple[EntryPoint, ...]]:
+    """By group; finding them reads the metadata of every package there is."""
+    every = entry_points()
+    return {group: tuple(every.select(group=f"{OURS}.{group}")) for group in GROUPS}
 
 
 def collected(

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from brokertrial.ci.commands.explore import status, summary
-from brokertrial.ci.reports.exploration import html, markdown
+from brokertrial.ci.exploration_report import html, markdown
 from brokertrial.suites.explore.comparison import AnswerDifference, DifferingField, compared
 from brokertrial.suites.explore.finding import ShownExchange, ShownPlace, ShrunkDifference
 from brokertrial.suites.explore.known_differences import KnownDifference, marked, read, stale
