@@ -13,11 +13,12 @@ if shutil.which("java") is None:
 from brokertrial.checkers.check import ROW, all_checks
 from brokertrial.checkers.engines.duckdb_engine import DuckDBEngine
 from brokertrial.checkers.relations import BASES
+from brokertrial.spark_analysis import session
 from brokertrial.spark_analysis.engine import Spark
 from brokertrial.spark_analysis.tables import frame_of
 from tests.checkers.agreement import random_tales, relations
 
-SMALL = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1", "spark.sql.adaptive.enabled": "false"}
+SMALL = {**session.SMALL, **session.LIGHT, "spark.default.parallelism": "1"}
 HISTORIES = 120
 
 
