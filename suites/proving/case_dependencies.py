@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from brokertrial.suites.case import Case, is_case
+from brokertrial.suites.proving import definitions
+from brokertrial.suites.proving.definitions import ReachedDefinitions
 from brokertrial.suites.proving.parse_cache import ParseCache, ParsedFile, in_cache
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +33,7 @@ TOPS = {"wire": ("wire", "checkers", "suites"), "trial": ("wire", "histories", "
 PACKAGE = "brokertrial."
 DECLARES = "suites/case.py"
 """How cases are declared and found: no verdict comes from it."""
-PARSED = ParseCache(in_cache(Path(__file__)))
+PARSED = ParseCache(in_cache(Path(__file__), Path(definitions.__file__)))
 
 
 def text_hash(case: Case) -> str:
@@ -70,8 +72,13 @@ def under(case: Case) -> frozenset[str]:
 @cache
 def files_from(file: str, kind: str, root: Path = ROOT) -> frozenset[str]:
     """The file of a case and what it comes to, by imports."""
-    judges = [path.relative_to(root).as_posix() for name in JUDGES[kind] for path in root.glob(name)]
-    return reached([file, *judges], TOPS[kind], root) | {SCHEMA}
+    return reached([file, *judges_of(kind, root)], TOPS[kind], root) | {SCHEMA}
+
+
+@cache
+def judges_of(kind: str, root: Path = ROOT) -> tuple[str, ...]:
+    """The files that run and judge such cases, without what they import."""
+    return tuple(path.relative_to(root).as_posix() for name in JUDGES[kind] for path in sorted(root.glob(name)))
 
 
 def reached(files: Iterable[str], inside: str | tuple[str, ...], root: Path = ROOT) -> frozenset[str]:
@@ -86,8 +93,35 @@ def reached(files: Iterable[str], inside: str | tuple[str, ...], root: Path = RO
 
 
 def under_hash(case: Case) -> str:
-    """Changes with what lies under a case."""
-    return _hash(repr(state_of(under(case))))
+    """Changes with what a case reaches of what lies under it."""
+    return _under_hash(str(case.file.relative_to(ROOT)), case.function.__name__, case.kind)
+
+
+@cache
+def _under_hash(file: str, function: str, kind: str) -> str:
+    return reach_of(file, function, kind).digest()
+
+
+def reach_of(file: str, function: str, kind: str, root: Path = ROOT) -> ReachedDefinitions:
+    """What a case reaches, named by its file and its function."""
+    found = _reached_by_judges(kind, root).and_more()
+    found.add(_defined(files_from(file, kind, root), root))
+    found.mention(_parsed_file(file, root).cases[function])
+    return found
+
+
+@cache
+def _reached_by_judges(kind: str, root: Path) -> ReachedDefinitions:
+    """What every such case reaches."""
+    judges = judges_of(kind, root)
+    found = ReachedDefinitions()
+    found.add(_defined(reached(judges, TOPS[kind], root), root), whole=judges)
+    found.note(_content(SCHEMA, root))
+    return found
+
+
+def _defined(files: Iterable[str], root: Path) -> dict[str, tuple[definitions.Definition, ...]]:
+    return {file: _parsed_file(file, root).definitions for file in files if file != SCHEMA}
 
 
 def state_of(files: Iterable[str], root: Path = ROOT) -> dict[str, str]:
@@ -113,6 +147,7 @@ def _content(file: str, root: Path) -> str:
     return _parsed_file(file, root).content
 
 
+@cache
 def _parsed_file(file: str, root: Path) -> ParsedFile:
     return PARSED.of(file, (root / file).read_bytes(), _parsed)
 
@@ -121,9 +156,11 @@ def _parsed(file: str, text: bytes) -> ParsedFile:
     module = ast.parse(text)
     imports = _imports(module)
     module = _without_own_names(module)
+    cases = [node for node in module.body if isinstance(node, ast.FunctionDef) and is_case(node)]
     if file.startswith("suites/cases/"):
-        module.body = [node for node in module.body if not (isinstance(node, ast.FunctionDef) and is_case(node))]
-    return ParsedFile(imports, _hash(_said(module)))
+        module.body = [node for node in module.body if node not in cases]
+    mentioned = {node.name: definitions.mentions(node) for node in cases}
+    return ParsedFile(imports, _hash(_said(module)), definitions.definitions(module, _said), mentioned)
 
 
 def _imports(module: ast.Module) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from brokertrial.suites.proving.definitions import Definition
 from brokertrial.suites.targets.cache import cache_folder
 
 MOST = 4000
@@ -23,6 +24,9 @@ class ParsedFile(msgspec.Struct, frozen=True):
 
     imports: tuple[str, ...]
     content: str
+    definitions: tuple[Definition, ...] = ()
+    cases: dict[str, tuple[str, ...]] = {}
+    """The names that each case mentions, by its function."""
 
 
 class ParseCache:
@@ -62,9 +66,9 @@ class ParseCache:
             return {}
 
 
-def in_cache(parser: Path) -> Callable[[], Path]:
-    """A place in the user's cache for what this file finds, in the version that it has now."""
-    version = hashlib.sha256(parser.read_bytes()).hexdigest()[:12]
+def in_cache(*parsers: Path) -> Callable[[], Path]:
+    """A place in the user's cache for what these files find, in the version that they have now."""
+    version = hashlib.sha256(b"\0".join(parser.read_bytes() for parser in parsers)).hexdigest()[:12]
     return lambda: cache_folder() / f"parsed-files-{version}.json"
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from brokertrial.extensions import source_of
 from brokertrial.suites.case import Case, own_cases
-from brokertrial.suites.proving.case_dependencies import changed, state_of, text_hash, under
+from brokertrial.suites.proving.case_dependencies import changed, state_of, text_hash, under, under_hash
 from brokertrial.suites.result import KafkaProof
 
 NAME = "proof_record.json"
@@ -27,7 +27,7 @@ NUMBERS = {1: "one node", 3: "three nodes"}
 
 
 class KafkaPass(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One pass on Apache Kafka; `state` names what lay under the case then."""
+    """One pass on Apache Kafka; `state` names what lay under the case then, `under` what it reached of it."""
 
     release: str
     nodes: int
@@ -35,6 +35,7 @@ class KafkaPass(msgspec.Struct, frozen=True, omit_defaults=True):
     state: str
     attempt: int = 1
     zookeeper: bool = False
+    under: str = ""
 
     def __str__(self) -> str:
         setting = NUMBERS.get(self.nodes, f"{self.nodes} nodes") + (" and ZooKeeper" if self.zookeeper else "")
@@ -81,7 +82,7 @@ class ProofRecord(msgspec.Struct):
 
     def due(self, case: Case, seen: KafkaPass) -> tuple[str, ...]:
         """The files that have changed under a case since this pass; empty: it needs no renewal."""
-        return changed(case, self.states.get(seen.state, {}))
+        return () if seen.under == under_hash(case) else changed(case, self.states.get(seen.state, {}))
 
     def marked(self, case: Case) -> tuple[str, ...]:
         """The same of all its passes together."""

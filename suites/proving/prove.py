@@ -133,7 +133,8 @@ class ProofWork:
             self.record.failed(case, bug)
         elif not bug and note.target.startswith("kafka:") and note.verdict == Verdict.PASS:
             nodes, zookeeper = _nodes(note.target), note.target in ZOOKEEPER
-            seen = KafkaPass(note.version, nodes, note.day, self.record.now(), note.attempt, zookeeper)
+            state = self.record.now()
+            seen = KafkaPass(note.version, nodes, note.day, state, note.attempt, zookeeper, note.under)
             self.record.passed(case, seen)
 
     # what is to be shown

@@ -22,6 +22,7 @@ SHIPPED = {
     for name in (
         "__init__.py",
         "case_dependencies.py",
+        "definitions.py",
         "parse_cache.py",
         "mutants.py",
         "proof_record.py",
