@@ -201,8 +201,9 @@ class GroupsFamily(Coordinated):
     def list_groups(
         self, *, to: int | None = None, states: Sequence[str] = (), version: int | None = None, via: str = "main"
     ) -> Response:
-        """ListGroups of one node (each knows only the groups that it coordinates)."""
-        return self.ask(request("ListGroups", states_filter=list(states)), to=to, version=version, via=via)
+        """ListGroups of one node (each knows only the groups that it coordinates), once it has read about them."""
+        asked = request("ListGroups", states_filter=list(states))
+        return self.ask(asked, to=to, version=version, via=via, retry_on=COORDINATOR_BUSY)
 
     def delete_groups(self, *groups: str, **how: Unpack[RetryOptions]) -> Response:
         """DeleteGroups, asked of the coordinator of the first; per-group codes are in `.struct.results`."""
