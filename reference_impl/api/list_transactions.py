@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.coordinator.topics import TRANSACTION_STATE
 from brokertrial.reference_impl.patterns import NoPattern, Pattern
 from brokertrial.reference_impl.txn.state import Transaction, TransactionState
 from brokertrial.wire import errors
@@ -19,7 +20,8 @@ _STATES = {state.shown for state in TransactionState} | {"Dead", "PrepareEpochFe
 @handles("ListTransactions", 0, 2)
 def list_transactions(request: Struct, context: Context) -> Struct:
     """All ids that pass every filter; an empty filter lets everything through."""
-    if context.node.transactions.loads:
+    unmade = context.node.topics.get(TRANSACTION_STATE) is None and bugs.on("D88")
+    if context.node.transactions.loads or unmade:
         return response("ListTransactions", error_code=errors.COORDINATOR_LOAD_IN_PROGRESS)
     unknown = [name for name in request.state_filters if name not in _STATES]
     try:

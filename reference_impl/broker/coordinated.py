@@ -76,7 +76,7 @@ def answer(kind: KeyedApi, handler: Handler, request: Struct, context: Context) 
 
 
 def not_written(served: Served, request: Struct, context: Context, rejected: Rejected) -> Struct:
-    """The answer of a coordinator that cannot write what it decided, on a full disk: 16, as Kafka's says then."""
+    """The answer of a coordinator that cannot write what it decided: 16 on a full disk, 15 without enough replicas."""
     kind = BY_API.get(served.api.name)
     if kind is None:
         raise rejected
@@ -85,7 +85,8 @@ def not_written(served: Served, request: Struct, context: Context, rejected: Rej
 
 def _refused(kind: KeyedApi, request: Struct, context: Context, rejected: Rejected) -> Struct:
     log.warning("%s: the coordinator's log cannot be written: %s", context.api.name, rejected)
-    return kind.refuse(request, context, errors.NOT_COORDINATOR)
+    alone = rejected.error == errors.NOT_ENOUGH_REPLICAS
+    return kind.refuse(request, context, errors.COORDINATOR_NOT_AVAILABLE if alone else errors.NOT_COORDINATOR)
 
 
 def _handled(kind: KeyedApi, handler: Handler, request: Struct, context: Context) -> HandlerResult:
@@ -129,7 +130,7 @@ def _coordinated(kind: KeyedApi, key: str, context: Context) -> Partition | int:
     loads = node.groups.loads if kind.topic == GROUPS else node.transactions.loads
     if refusal := loads.refusal(partition.index):
         return refusal
-    if kind.writes and partition.under_min_isr:
+    if kind.writes and kind.topic == GROUPS and partition.under_min_isr:
         return errors.NOT_ENOUGH_REPLICAS if bugs.on("D85") else errors.COORDINATOR_NOT_AVAILABLE
     return partition
 

@@ -338,6 +338,8 @@ def _newest(segment: Segment) -> int:
     """The time that retention counts from: the largest timestamp, or that of the last write where no record has one."""
     if segment.max_timestamp >= 0 or bugs.on("E09"):
         return segment.max_timestamp
-    if segment.written_ms:
-        return segment.written_ms
-    return int(segment.path.stat().st_mtime * 1000) if segment.path.exists() else segment.created_ms
+    if segment.written_ms or not segment.path.exists():
+        return segment.written_ms or segment.created_ms
+    if bugs.on("D87"):
+        segment.path.touch()
+    return int(segment.path.stat().st_mtime * 1000)

@@ -211,7 +211,12 @@ class TransactionService:
             return dict.fromkeys(partitions, loading)
         if add:
             joining = partitions[:1] if bugs.on("E01") else partitions
-            return dict.fromkeys(partitions, self.add_partitions(transactional_id, producer_id, epoch, joining))
+            try:
+                code = self.add_partitions(transactional_id, producer_id, epoch, joining)
+            except Rejected as rejected:
+                log.warning("%s: takes no partition: %s", transactional_id, rejected)
+                code = errors.COORDINATOR_NOT_AVAILABLE
+            return dict.fromkeys(partitions, code)
         return self.verify(transactional_id, producer_id, epoch, partitions)
 
     def _stale(self, where: TopicPartition, producer_id: int, epoch: int) -> int:
@@ -237,10 +242,16 @@ class TransactionService:
 
     def _save(self, transaction: Transaction) -> None:
         value = layout.value(transaction, self._node.feature("transaction.version"))
+        if bugs.on("D86"):
+            self._transactions[transaction.transactional_id] = transaction
         self._append(transaction.transactional_id, value)
         self._transactions[transaction.transactional_id] = transaction
 
     def _append(self, transactional_id: str, value: bytes | None) -> None:
+        """Raises Rejected where the log cannot be written: nothing has happened then."""
+        partition = self._node.partition(TRANSACTION_STATE, self._partition_of(transactional_id))
+        if partition is not None and partition.under_min_isr:
+            raise Rejected(errors.NOT_ENOUGH_REPLICAS, "too few replicas of the coordinator's log are in sync")
         record = Record(key=layout.key(transactional_id), value=value, timestamp=self._node.clock.now_ms())
         self._node.append_internal(TRANSACTION_STATE, self._partition_of(transactional_id), build_batch([record]))
 
@@ -291,8 +302,13 @@ class TransactionService:
 
     def _complete(self, transaction: Transaction) -> None:
         """All markers are written; does nothing if the id has moved on, or away, meanwhile."""
-        if self._transactions.get(transaction.transactional_id) is transaction:
+        if self._transactions.get(transaction.transactional_id) is not transaction:
+            return
+        try:
             self._save(state.complete(transaction, self._node.clock.now_ms()))
+        except Rejected as rejected:
+            log.warning("%s: cannot be completed yet: %s", transaction.transactional_id, rejected)
+            self._finish_soon(transaction.transactional_id, _FINISH_AGAIN_S)
 
     def _coordinator_epoch(self, transactional_id: str) -> int:
         partition = self._node.partition(TRANSACTION_STATE, self._partition_of(transactional_id))

@@ -4,7 +4,7 @@ from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
 from brokertrial.wire import errors
 
-OFFSETS, STATE = "__consumer_offsets", "__transaction_state"
+OFFSETS = "__consumer_offsets"
 MAY_KEEP_IT = (
     errors.INVALID_TOPIC_EXCEPTION,
     errors.TOPIC_AUTHORIZATION_FAILED,

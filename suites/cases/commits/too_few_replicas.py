@@ -2,12 +2,12 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._handing_over import ELSEWHERE
+from brokertrial.suites.cases.replication._too_few import WITHIN_S, too_few_in_sync
 from brokertrial.suites.probe import rebalance
-from brokertrial.suites.probe.admin import DELETE, SET, TOPIC
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC
 from brokertrial.wire.messages import request
 
-COPIES, WITHIN_S, LONG_MS = "min.insync.replicas", 60, 60_000
+LONG_MS = 60_000
 
 
 @case(
@@ -26,17 +26,10 @@ def who_cannot_write_is_not_available(wire, group, topic, nodes):
     member, other = wire.member(group, "a", session_timeout_ms=LONG_MS), wire.name("g")
     rebalance(member)
     wire.commit(other, topic, offset=1).must_succeed()
-    coordinator = nodes.of_group(group)
-    dead = next(node for node in wire.nodes if node not in (coordinator, nodes.of_group(other), nodes.of(topic)))
-    wire.change_configs(TOPIC, OFFSETS_TOPIC, [(COPIES, SET, "3")]).must_succeed()
-    nodes.kill(dead)
-    wire.until(lambda: _in_sync(wire, coordinator) == 2, within=WITHIN_S, what=f"node {dead} is in sync nowhere")
-    with wire.part("while a replica is missing"):
+    spared = {nodes.of_group(group), nodes.of_group(other)}
+    with too_few_in_sync(wire, nodes, OFFSETS_TOPIC, spared), wire.part("while a replica is missing"):
         wire.eventually(lambda: _must_be_refused(wire, topic, other, member, offset=1), within=WITHIN_S)
         _must_be_refused(wire, topic, other, member, offset=2)
-    nodes.start(dead)
-    wire.until(lambda: _in_sync(wire, coordinator) == 3, within=WITHIN_S, what="all replicas are in sync")
-    wire.change_configs(TOPIC, OFFSETS_TOPIC, [(COPIES, DELETE, None)]).must_succeed()
     found = wire.committed(other, topic)
     found.must(found.offset in (1, 2), f"the committed offset is {found.offset}; it must be 1, or 2, which was refused")
     wire.commit(other, topic, offset=3).must_succeed()
@@ -57,9 +50,3 @@ def _must_be_refused(wire, topic, group, member, *, offset):
     for name, asked in ((group, of_nobody), (member.group, of_member)):
         answer = wire.ask(asked, to=lambda name=name: wire.coordinator(name))
         answer.must_be_refused(*ELSEWHERE)
-
-
-def _in_sync(wire, asked):
-    """The fewest in-sync replicas that a partition of the offsets topic has."""
-    (row,) = wire.metadata(OFFSETS_TOPIC, to=asked).struct.topics
-    return min(len(part.isr_nodes) for part in row.partitions)

@@ -6,6 +6,7 @@ from brokertrial.suites.probe import batch
 
 NO_TIME = -1
 LIMITS_MS = (-1, 0, 1, 4 * HOUR_MS)
+SHORT_MS = 15_000
 
 
 @case(
@@ -43,3 +44,30 @@ def each_value_counts_as_what_it_is(wire, topic_of, rng):
     for topic, count in stays:
         wire.list_offsets(topic, at="earliest").must_name(offset=0)
         wire.read_all(topic).must_have_offsets(range(count))
+
+
+@case(
+    "retention/without-a-time-over-a-restart",
+    guarantees=["ret-001", "ret-009"],
+    needs=["topic-settings", "partitions", "terminate", "restart"],
+    detects=["D87"],
+)
+def what_has_no_time_goes_after_a_restart_too(wire, topic_of, nodes, rng):
+    """Records without a timestamp, which are as old as their segment, MUST be deleted after retention.ms although the
+    node was stopped and started meanwhile, and MUST stay where they are younger than that.
+    """
+    wire.needs_setting(CHECKS, at_most=5_000)
+    goes, stays = (
+        topic_of(what=name, configs={**SEGMENTS, "retention.ms": str(limit)})
+        for name, limit in (("goes", SHORT_MS), ("stays", 4 * HOUR_MS))
+    )
+    count = rng.randint(1, 4)
+    for topic in (goes, stays):
+        for _ in range(count):
+            wire.produce(topic, batch(at=[NO_TIME])).must_succeed()
+    nodes.stop_and_start(nodes.of(goes))
+    for topic in (goes, stays):
+        wire.await_topic(topic)
+    wire.until(lambda: wire.log_start(goes) == count, within=WITHIN_S, what="the records that are due are deleted")
+    wire.list_offsets(stays, at="earliest").must_name(offset=0)
+    wire.read_all(stays).must_have_offsets(range(count))
