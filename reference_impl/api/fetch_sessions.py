@@ -88,7 +88,7 @@ class FetchSession:
             or known.log_start != answer.log_start_offset
             or answer.error_code != errors.NONE
             or answer.diverging_epoch.epoch != -1
-            or answer.preferred_read_replica != -1
+            or (answer.preferred_read_replica != -1 and not bugs.on("D89"))
         )
         known.high_watermark = answer.high_watermark if answer.error_code == errors.NONE else -1
         known.log_start = answer.log_start_offset

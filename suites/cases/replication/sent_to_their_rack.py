@@ -16,7 +16,7 @@ ALONE = {"min.insync.replicas": "1"}
     guarantees=["fetch-012", "fetch-008"],
     needs=["three-nodes", "leaders", "partitions", "topic-settings", "chosen-settings", "terminate", "kill", "restart"],
     apis={"Fetch": FOLLOWED_SINCE},
-    detects=["K42", "K43"],
+    detects=["K42", "K43", "D89"],
 )
 def who_has_a_rack_is_sent_to_the_replica_there(wire, nodes, rng):
     """Where brokers have racks and select replicas by them, the leader MUST direct a consumer that names the rack of an
@@ -57,36 +57,48 @@ class RackReader:
         self.wire, self.topic, self.leader, self.rng = wire, topic, leader, rng
 
     def _asked(self, rack, offset):
-        version = self.rng.randint(FOLLOWED_SINCE, max(self.wire.versions("Fetch")))
+        return self._fetched(self._drawn(), rack, offset, 0, -1)
+
+    def _drawn(self):
+        return self.rng.randint(FOLLOWED_SINCE, max(self.wire.versions("Fetch")))
+
+    def _asked_in_a_session(self, rack, offset):
+        """Its first fetch and one that names no partition; none where the broker keeps no sessions."""
+        version = self._drawn()
+        first = self._fetched(version, rack, offset, 0, 0)
+        if (session := first.struct.session_id) == 0:
+            return []
+        return [first, self._fetched(version, rack, None, session, 1)]
+
+    def _fetched(self, version, rack, offset, session, epoch):
         row = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
+        named = {"topic": self.topic, "topic_id": self.wire.topic_id(self.topic), "partitions": [row]}
         asked = request(
             "Fetch",
             replica_id=-1,
             max_wait_ms=WAIT_MS,
             min_bytes=1,
             max_bytes=1 << 20,
-            session_id=0,
-            session_epoch=-1,
+            session_id=session,
+            session_epoch=epoch,
             rack_id=rack,
-            topics=[{"topic": self.topic, "topic_id": self.wire.topic_id(self.topic), "partitions": [row]}],
+            topics=[] if offset is None else [named],
         )
         return self.wire.ask(asked, to=self.leader, version=version).must_succeed()
 
     def must_be_sent(self, follower, offset):
-        """To a follower, at once."""
-        answer = self._asked(f"rack {follower}", offset)
-        self._must_say(answer, follower, records=False)
-        self.wire.at_once(answer, hidden_s=WAIT_MS / 1_000)
+        """To a follower, at once; each time that it asks, also in a session in which nothing has changed."""
+        rack = f"rack {follower}"
+        for answer in (self._asked(rack, offset), *self._asked_in_a_session(rack, offset)):
+            self._must_say(answer, follower, records=False)
+            self.wire.at_once(answer, hidden_s=WAIT_MS / 1_000)
 
     def must_be_served(self, rack):
         """With the record, by the leader."""
         self._must_say(self._asked(rack, 0), HERE, records=True)
 
     def _must_say(self, answer, where, records):
-        part = answer.at("responses[0].partitions[0]")
-        found = (part.preferred_read_replica, bool(part.records))
-        answer.must(
-            found == (where, records),
-            f"(preferred replica, records) are {found}; they must be {(where, records)}",
-            "responses[0].partitions[0]",
-        )
+        rows = [part for each in answer.struct.responses for part in each.partitions]
+        found = [(part.preferred_read_replica, bool(part.records)) for part in rows]
+        wanted = [(where, records)]
+        answer.must(found == wanted, f"(preferred replica, records) are {found}; they must be {wanted}", "responses")
