@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from brokertrial import extensions
 from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.judge import Judgement, judge
 from brokertrial.histories.header import Header
@@ -21,9 +22,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     """The example package, in this process."""
     install(EXAMPLE, tmp_path / "site")
     monkeypatch.syspath_prepend(tmp_path / "site")
-    all_checks.cache_clear()
+    for known in (all_checks, extensions._installed_points):
+        known.cache_clear()
     yield
-    all_checks.cache_clear()
+    for known in (all_checks, extensions._installed_points):
+        known.cache_clear()
 
 
 def judged(folder: Path, *offsets: int) -> Judgement:
