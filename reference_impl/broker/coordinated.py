@@ -85,8 +85,8 @@ def not_written(served: Served, request: Struct, context: Context, rejected: Rej
 
 def _refused(kind: KeyedApi, request: Struct, context: Context, rejected: Rejected) -> Struct:
     log.warning("%s: the coordinator's log cannot be written: %s", context.api.name, rejected)
-    alone = rejected.error == errors.NOT_ENOUGH_REPLICAS
-    return kind.refuse(request, context, errors.COORDINATOR_NOT_AVAILABLE if alone else errors.NOT_COORDINATOR)
+    too_few = rejected.error == errors.NOT_ENOUGH_REPLICAS
+    return kind.refuse(request, context, errors.COORDINATOR_NOT_AVAILABLE if too_few else errors.NOT_COORDINATOR)
 
 
 def _handled(kind: KeyedApi, handler: Handler, request: Struct, context: Context) -> HandlerResult:

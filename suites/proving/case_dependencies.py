@@ -104,7 +104,7 @@ def _under_hash(file: str, function: str, kind: str) -> str:
 
 def reach_of(file: str, function: str, kind: str, root: Path = ROOT) -> ReachedDefinitions:
     """What a case reaches, named by its file and its function."""
-    found = _reached_by_judges(kind, root).and_more()
+    found = _reached_by_judges(kind, root).copy()
     found.add(_defined(files_from(file, kind, root), root))
     found.mention(_parsed_file(file, root).cases[function])
     return found

@@ -71,7 +71,7 @@ class ReachedDefinitions:
         self._classes: set[tuple[str, str]] = set()
         self._sum = 0
 
-    def and_more(self) -> Self:
+    def copy(self) -> Self:
         """Another, which begins with what this one has reached."""
         other = copy.copy(self)
         other.files, other._named, other._methods = dict(self.files), dict(self._named), dict(self._methods)

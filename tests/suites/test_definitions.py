@@ -121,7 +121,7 @@ def test_files_and_names_come_in_any_order() -> None:
     begun.mention(["one"])
     begun.add({"b.py": defined["b.py"]})
     for file in ("c.py", "a.py"):
-        begun = begun.and_more()
+        begun = begun.copy()
         begun.add({file: defined[file]})
     assert begun.digest() == together.digest() != ReachedDefinitions().digest()
 
@@ -130,7 +130,7 @@ def test_what_begins_with_another_leaves_it_as_it_was() -> None:
     first = ReachedDefinitions()
     first.add({FILE: definitions(ast.parse(SOURCE), _said)})
     before = first.digest()
-    first.and_more().mention(["lonely"])
+    first.copy().mention(["lonely"])
     assert first.digest() == before
 
 

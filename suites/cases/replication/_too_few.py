@@ -14,8 +14,10 @@ def too_few_in_sync(wire, nodes, internal, spared):
     asked = next(node for node in wire.nodes if node != dead)
     wire.change_configs(TOPIC, internal, [(COPIES, SET, "3")]).must_succeed()
     nodes.kill(dead)
-    wire.until(lambda: _in_sync(wire, internal, asked) == 2, within=WITHIN_S, what=f"node {dead} is in sync nowhere")
     try:
+        wire.until(
+            lambda: _in_sync(wire, internal, asked) == 2, within=WITHIN_S, what=f"node {dead} is in sync nowhere"
+        )
         yield
     finally:
         nodes.start(dead)

@@ -2,12 +2,13 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.commits.log_deleted import delete_internal
+from brokertrial.suites.cases.replication._handing_over import STATE_TOPIC
 from brokertrial.suites.probe import COMMITTED
 from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-STATE_TOPIC, IDS, WITHIN_S = "__transaction_state", 6, 30
+IDS, WITHIN_S = 6, 30
 APIS = {"DeleteTopics": 1, "InitProducerId": 0, "EndTxn": 0, "ListTransactions": 0, "DescribeTransactions": 0}
 
 
@@ -46,7 +47,7 @@ def _commit(wire, ids, topic):
         producer.send(topic, name).must_succeed()
         producer.commit().must_succeed()
     wire.await_settled(topic, within=WITHIN_S)
-    return ids
+    return list(ids)
 
 
 def _must_list_none(wire, ids):

@@ -36,10 +36,12 @@ def what_cannot_be_written_has_not_happened(wire, topic_of, transactional_id, no
     epoch = idle.epoch
     with too_few_in_sync(wire, nodes, STATE_TOPIC, {coordinator}), wire.part("while a replica is missing"):
         wire.eventually(lambda: _init_must_be_refused(wire, second), within=WITHIN_S)
-        for _ in range(TIMES):
-            _must_be_refused(wire, topic, opened, idle)
-    if wire.now_ms() > begun_ms + TIMEOUT_MS - SPARE_MS:
-        wire.unclear("the transaction may have been aborted for its time", "slow-target")
+        try:
+            for _ in range(TIMES):
+                _must_be_refused(wire, topic, opened, idle)
+        finally:
+            _must_be_in_time(wire, begun_ms)
+    _must_be_in_time(wire, begun_ms)
     state = _state(wire, transactional_id)
     wire.must(state == "Ongoing", f"the transaction is {state}; it must be Ongoing, for its end was refused")
     opened.send(topic, "still open").must_succeed()
@@ -48,6 +50,11 @@ def what_cannot_be_written_has_not_happened(wire, topic_of, transactional_id, no
     again.must(again.epoch == epoch + 1, f"the epoch is {again.epoch}; it was {epoch}, and nothing has raised it since")
     wire.await_settled(topic, within=WITHIN_S)
     wire.read_all(topic, isolation=COMMITTED).must_hold("open", "idle", "still open")
+
+
+def _must_be_in_time(wire, begun_ms):
+    if wire.now_ms() > begun_ms + TIMEOUT_MS - SPARE_MS:
+        wire.unclear("the coordinator may have begun to abort the transaction for its time", "slow-target")
 
 
 def _state(wire, transactional_id):
