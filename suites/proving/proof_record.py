@@ -38,8 +38,13 @@ class KafkaPass(msgspec.Struct, frozen=True, omit_defaults=True):
     under: str = ""
 
     def __str__(self) -> str:
+        return f"{self.where} ({self.day}{TIMES[self.attempt]})"
+
+    @property
+    def where(self) -> str:
+        """The Kafka that it passed on."""
         setting = NUMBERS.get(self.nodes, f"{self.nodes} nodes") + (" and ZooKeeper" if self.zookeeper else "")
-        return f"Apache Kafka {self.release}, {setting} ({self.day}{TIMES[self.attempt]})"
+        return f"Apache Kafka {self.release}, {setting}"
 
 
 class CaseProof(msgspec.Struct):
@@ -88,6 +93,11 @@ class ProofRecord(msgspec.Struct):
         """The same of all its passes together."""
         entry = self.entry(case)
         return tuple(sorted({file for seen in entry.passes for file in self.due(case, seen)})) if entry else ()
+
+    def marked_on(self, case: Case) -> tuple[str, ...]:
+        """Where its passes are due for renewal: each Kafka once."""
+        entry = self.entry(case)
+        return tuple(sorted({seen.where for seen in entry.passes if self.due(case, seen)})) if entry else ()
 
     def _begun(self, case: Case) -> CaseProof:
         entry = self.entry(case)

@@ -1,8 +1,8 @@
 """Makes the proof record: which cases pass on Apache Kafka, and which planted bug or edited answer makes each one fail.
 
-    python -P -m suites.proving.prove                                    # make prove: whatever is not shown, or due for
-    renewal python -P -m suites.proving.prove kafka:4.4.0 reference --select 'offsets/*'
-    python -P -m suites.proving.prove --marked                           # says what is due, and runs nothing
+    python -P -m brokertrial.suites.proving.prove                 # make prove: what is not shown, or due for renewal
+    python -P -m brokertrial.suites.proving.prove kafka:4.4.0 reference --select 'offsets/*'
+    python -P -m brokertrial.suites.proving.prove --marked        # says what is due, and runs nothing
 
 A Kafka is a target that cases must pass on; `reference` stands for all planted bugs and edited answers. Every verdict
 is noted in a file at once, and what the record shows of a case as it is now is not run again: an interrupted command
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -50,6 +51,7 @@ LIED_ABOUT = (REFERENCE, TARGETS[0], EVERYTHING, ZOOKEEPER[1])
 NOTES = Path("runs", "proof-notes.jsonl")
 PARALLEL = 2
 JOBS = 4
+FILES_SHOWN = 6
 RUN_LIMIT_S = 4 * 3600.0
 
 
@@ -88,9 +90,17 @@ def marks(cases: Sequence[Case]) -> list[str]:
     found = [f"{case.id}: not proven as it is written now" for case in cases if not proof_record.proof_of(case)]
     due = {case.id: files for case in cases if (files := record.marked(case))}
     if due:
-        changed = sorted({file for files in due.values() for file in files})
-        found.append(f"{len(due)} cases are due for renewal; changed under them: {', '.join(changed)}")
+        places = Counter(place for case in cases for place in record.marked_on(case))
+        changed = Counter(file for files in due.values() for file in files)
+        found.append(f"{len(due)} cases are due for renewal; changed under them: {_listed(changed)}")
+        found += [f"  {number} on {place}" for place, number in sorted(places.items())]
     return [*found, "`make prove` renews them; until then no wheel is built."] if found else []
+
+
+def _listed(files: Counter[str]) -> str:
+    """The files under most cases first, and how many others."""
+    shown = ", ".join(file for file, _ in files.most_common(FILES_SHOWN))
+    return shown if len(files) <= FILES_SHOWN else f"{shown} and {len(files) - FILES_SHOWN} other files"
 
 
 class ProofWork:

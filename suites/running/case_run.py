@@ -55,7 +55,7 @@ class CaseSession(Protocol):
         self, case: Case, number: int, member: CrowdMember | None = None, went_away: bool = False
     ) -> Outcome: ...
     def bring_back(self) -> None: ...
-    def restore(self, case: Case | None = None, failed_in: str = "") -> tuple[str, ...]: ...
+    def restore(self, case: Case | None = None, failed_in: str = "", *, failed: bool = False) -> tuple[str, ...]: ...
     def finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult: ...
 
 
@@ -120,7 +120,8 @@ class CaseRun:
                 attempt_of(outcome, session.seed + self._number - 1, history_of(case.id, self._number))
             )
             LOG.info("attempt ends", extra={"case": case.id, "attempt": self._number, "verdict": str(outcome.verdict)})
-            restored = session.restore(case) if member is None else ()
+            failed = outcome.verdict is Verdict.FAIL
+            restored = session.restore(case, failed=failed) if member is None else ()
             warned = (*outcome.warnings, *restored, *session.health.slowness())
             session.repeats.spend((now_ns() - began_ns) / 1e9, self._number)
             if outcome.verdict is Verdict.INCONCLUSIVE and not _not_again(outcome) and session.repeats.left_s <= 0:

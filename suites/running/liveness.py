@@ -129,8 +129,9 @@ class Liveness:
             return outcome
         return self.look_after_trial(outcome.is_stuck).upon(outcome)
 
-    def restart_if_sick(self, failed_in: str) -> tuple[str, ...]:
-        """Starts a target anew that is sick, or whose log raised the alarm; a warning says so."""
+    def restart_if_sick(self, failed_in: str, unserved: str = "") -> tuple[str, ...]:
+        """Starts a target anew that is sick, whose log raised the alarm, or where coordinators do not serve what is
+        `unserved`; a warning says so."""
         now, since = now_ns(), self._heard_ns
         self._heard_ns = now
         alarms = self._target.alarms(since, now)
@@ -139,9 +140,10 @@ class Liveness:
             return ()
         sick = self._condition.kind == "sick"
         self._sick_s = self._sick_s + (now - self._began_ns) / 1e9 if sick else 0.0
-        if not (sick or alarms):
+        if not (sick or alarms or unserved):
             return ()
-        why = self._condition.sentence if sick else f"its log raised the alarm: {alarms[0].text}"
+        alarm = f"its log raised the alarm: {alarms[0].text}" if alarms else ""
+        why = self._condition.sentence if sick else alarm or f"its coordinators do not serve: {unserved}"
         LOG.warning("target is sick", extra={"why": why, "failed_in": failed_in})
         if self._target.restartable and self._sick_s < SICK_FOR_S:
             self._watch.stop()

@@ -48,6 +48,7 @@ from brokertrial.suites.running.cleanup import (
     remove_created,
 )
 from brokertrial.suites.running.cluster_moves import ClusterMoves
+from brokertrial.suites.running.coordinators import Coordinators
 from brokertrial.suites.running.crowd import CrowdMember
 from brokertrial.suites.running.estimates import RepeatBudget
 from brokertrial.suites.running.health import Health
@@ -109,6 +110,7 @@ class TargetSession:
         self.metadata_version = CaseContext("", "").metadata_version
         self.health = Health(lambda: self.unrecorded("health"))
         self.cluster_moves = ClusterMoves(lambda: self.unrecorded("moves"))
+        self.coordinators = Coordinators(lambda: self.unrecorded("coordinators"))
         edited = run_wide_faults is not None and run_wide_faults.refute
         self.liveness = Liveness(target, self.health, self._given_bootstrap, blind=edited)
         self.required: tuple[str, ...] = ()
@@ -331,9 +333,10 @@ class TargetSession:
             self.target.recover()
             forget_run(self.run_dir)
 
-    def restore(self, case: Case | None = None, failed_in: str = "") -> tuple[str, ...]:
+    def restore(self, case: Case | None = None, failed_in: str = "", *, failed: bool = False) -> tuple[str, ...]:
         """Starts a sick target anew, and has every node lead again what it led; what there is to say of it."""
-        restarted = self.liveness.restart_if_sick(failed_in or (case.id if case else ""))
+        unserved = self.coordinators.lost_in(case) if failed and case and self.target.restartable else ""
+        restarted = self.liveness.restart_if_sick(failed_in or (case.id if case else ""), unserved)
         hurt = bool(restarted) or (case is not None and case.hurts)
         return (*restarted, *(self._unsettled() if self.health.is_well and hurt else ()))
 

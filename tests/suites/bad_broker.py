@@ -71,6 +71,11 @@ def poisoned_by_delete_records(request: Any, context: Any) -> None:
         _close("the lock is poisoned")
 
 
+def loses_a_coordinator(request: Any, context: Any) -> None:
+    """From the first DeleteRecords on, until the process is started again; see `_coordinates_nothing`."""
+    _state["poisoned"] |= request._api == "DeleteRecords"
+
+
 def cannot_write(request: Any, context: Any) -> None:
     """See `_refuse_to_write`."""
 
@@ -136,7 +141,17 @@ def _refuse_to_read(answer: Any) -> Any:
     return answer
 
 
-EDITS = {"cannot_write": ("Produce", _refuse_to_write), "lets_nobody_read": ("Fetch", _refuse_to_read)}
+def _coordinates_nothing(answer: Any) -> Any:
+    for group in answer.groups if _state["poisoned"] else ():
+        group.error_code, group.topics = errors.NOT_COORDINATOR, []
+    return answer
+
+
+EDITS = {
+    "loses_a_coordinator": ("OffsetFetch", _coordinates_nothing),
+    "cannot_write": ("Produce", _refuse_to_write),
+    "lets_nobody_read": ("Fetch", _refuse_to_read),
+}
 
 
 async def _answered(answer: Any, edit: Callable[[Any], Any], after_s: float) -> Any:

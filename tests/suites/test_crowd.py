@@ -81,7 +81,7 @@ class FakeSession:
 
     def bring_back(self) -> None: ...
 
-    def restore(self, case=None, failed_in="") -> tuple[str, ...]:
+    def restore(self, case=None, failed_in="", *, failed=False) -> tuple[str, ...]:
         self.liveness.dead = False
         return ()
 

@@ -7,7 +7,7 @@ import pytest
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
 from brokertrial.suites.probe import batch
-from brokertrial.suites.running import health
+from brokertrial.suites.running import coordinators, health
 from brokertrial.suites.running.rejudge import judge_stored
 from brokertrial.suites.targets import open_target
 from brokertrial.wire.messages import request
@@ -17,9 +17,9 @@ from tests.suites.running import results_of
 SICK, SICK_LEFT = "poisoned_by_delete_records", '[health]\non_sick = "leave"'
 
 
-def case(name, function):
+def case(name, function, *needs):
     function.__doc__ = "It MUST hold."
-    return Case(name, function, ("prod-001",), (), {}, {}, False, None)
+    return Case(name, function, ("prod-001",), needs, {}, {}, False, None)
 
 
 def takes_records(wire, topic):
@@ -143,6 +143,25 @@ def test_a_log_that_raises_the_alarm_has_a_broker_started_anew(tmp_path):
     warnings = found["tests/deletes"].warnings
     assert any("restarted: its log raised the alarm: panicked at" in line for line in warnings)
     assert not found["tests/two"].warnings
+
+
+def test_a_coordinator_that_is_lost_fails_the_case_that_lost_it_alone(tmp_path, monkeypatch):
+    """KAFKA-19274: records are taken all the while, and every group in one partition is answered NOT_COORDINATOR."""
+    monkeypatch.setattr(coordinators, "SERVES_WITHIN_S", 1.0)
+
+    def loses(wire, topic):
+        deletes(wire, topic)
+        wire.committed(wire.name("g"), topic, retry=False).must_succeed()
+
+    def commits(wire, topic):
+        wire.commit(group := wire.name("g"), topic, offset=3).must_succeed()
+        wire.committed(group, topic).must_be(3)
+
+    cases = [case("tests/one", commits), case("tests/loses", loses, "restart"), case("tests/two", commits)]
+    found = results_of(bad_broker.toml(tmp_path, "loses_a_coordinator"), tmp_path / "run", cases)
+    assert {name for name, result in found.items() if result.is_failure} == {"tests/loses"}
+    (warning,) = found["tests/loses"].warnings
+    assert "restarted: its coordinators do not serve: OffsetFetch for what lies in partition 0" in warning
 
 
 def test_a_health_command_that_fails_from_a_case_on_is_that_case_alone(tmp_path):
