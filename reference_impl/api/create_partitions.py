@@ -60,7 +60,9 @@ def _grow(wanted: Struct, node: Broker, *, twice: bool, make: bool) -> WrongSett
                 "were specified.",
             )
         placed = {index: list(entry.broker_ids) for index, entry in enumerate(wanted.assignments)}
-        if (fault := assignment_fault(placed, node.known_brokers(), node.live_brokers())) and not bugs.on("P12"):
+        replicas = 0 if bugs.on("Z53") else len(topic.placements[0].replicas)
+        fault = assignment_fault(placed, node.known_brokers(), node.live_brokers(), replicas)
+        if fault and not bugs.on("P12"):
             return fault
     if make:
         more = None if wanted.assignments is None else [list(entry.broker_ids) for entry in wanted.assignments]

@@ -96,9 +96,12 @@ def batch_fault(partitions: int) -> WrongSetting | None:
 
 
 def assignment_fault(
-    assignments: dict[int, list[int]], registered: Container[int], live: Container[int]
+    assignments: dict[int, list[int]], registered: Container[int], live: Container[int], replicas: int = 0
 ) -> WrongSetting | None:
-    """Why partitions cannot be placed by hand like this, on a cluster of these brokers of which these are alive."""
+    """Why partitions cannot be placed by hand like this, on a cluster of these brokers of which these are alive.
+
+    `replicas` is how many each partition has that there is already; 0: there is none.
+    """
     for brokers in assignments.values():
         if not brokers:
             return WrongSetting(
@@ -117,6 +120,12 @@ def assignment_fault(
             return WrongSetting(
                 errors.INVALID_REPLICA_ASSIGNMENT,
                 "All brokers specified in the manual partition assignment are fenced or in controlled shutdown.",
+            )
+        if len(brokers) != (replicas := replicas or len(brokers)) and not bugs.on("Z52"):
+            return WrongSetting(
+                errors.INVALID_REPLICA_ASSIGNMENT,
+                f"The manual partition assignment includes a partition with {len(brokers)} replica(s), but this is not "
+                f"consistent with previous partitions, which have {replicas} replica(s).",
             )
     if sorted(assignments) != list(range(len(assignments))) and not bugs.on("Z30"):
         return WrongSetting(
