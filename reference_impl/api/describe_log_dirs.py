@@ -31,7 +31,12 @@ def describe_log_dirs(request: Struct, context: Context) -> Struct:
         if found:
             logs = {index: (found[0][1] if bugs.on("H16") else p).log for index, p in found}
             sizes = [
-                {"partition_index": index, "partition_size": logs[index].size, "offset_lag": 0} for index, _ in found
+                {
+                    "partition_index": index,
+                    "partition_size": logs[index].active.size if bugs.on("D91") else logs[index].size,
+                    "offset_lag": 0,
+                }
+                for index, _ in found
             ]
             topics.append({"name": name, "partitions": sizes})
     if bugs.on("K03"):

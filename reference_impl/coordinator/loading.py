@@ -31,11 +31,16 @@ def read_through(partition: Partition, buffer_bytes: int) -> Iterator[Batch]:
     """
     at, chunk_bytes, whole = partition.log.start_offset, min(buffer_bytes, _CHUNK_BYTES), not bugs.on("Z29")
     while data := partition.log.read(at, chunk_bytes, partition.log.end_offset, at_least_one=whole):
+        began_at = at
         for batch in batches(data):
             if batch.header.base_offset > at and bugs.on("Z32"):
                 return
             yield batch
             at = batch.header.last_offset + 1
+            if bugs.on("Z54"):
+                at = batch.header.base_offset + batch.header.record_count
+        if at <= began_at:
+            raise ValueError(f"what is read at offset {began_at} ends at {at}")
 
 
 class Loads:

@@ -39,7 +39,10 @@ class Offsets:
 
     def transaction_ended(self, producer_id: int, commit: bool) -> None:
         """A marker: what this producer staged comes into force, or vanishes. Of two writes the later one stays."""
-        for key, placed in self.staged.pop(producer_id, {}).items():
+        staged = self.staged.pop(producer_id, {})
+        if bugs.on("D90"):
+            staged = {key: placed for key, placed in staged.items() if key.group == next(iter(staged)).group}
+        for key, placed in staged.items():
             if bugs.on("C01"):
                 placed = _Placed(replace(placed.offset, leader_epoch=-1), placed.log_offset)
             if not commit and not bugs.on("M19c"):

@@ -7,6 +7,7 @@ that was written last: a high watermark that rises while it reads is ignored unt
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 
 from brokertrial.suites.probe.wire import Wire
@@ -28,6 +29,13 @@ def make_coordinator_write(wire: Wire, group: str) -> None:
     names = (f"{base}-{number}" for number in count())
     beside = next(name for name in names if coordinator_partition(name, partitions) == wanted)
     wire.commit(beside, topic, offset=1).examined = True  # refused, it has written nothing, and that is no verdict
+
+
+def names_in(wire: Wire, partition: int, partitions: int) -> Iterator[str]:
+    """Unused names of groups or transactional ids that lie in one of so many partitions, without end."""
+    base = wire.name("in")
+    names = (f"{base}-{number}" for number in count())
+    return (name for name in names if coordinator_partition(name, partitions) == partition)
 
 
 def coordinator_partition(group: str, partitions: int) -> int:

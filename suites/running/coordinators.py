@@ -7,11 +7,10 @@ NOT_COORDINATOR, for a failure that another case has found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
 
 from brokertrial.suites.case import Case
 from brokertrial.suites.probe.answer import Response
-from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, coordinator_partition
+from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, names_in
 from brokertrial.suites.probe.core import COORDINATOR_BUSY
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.probe.wire import Wire
@@ -70,6 +69,5 @@ def _keys(wire: Wire, topic: str) -> Iterator[tuple[int, str]]:
     """Each partition, and a group or transactional id that lies in it as Apache Kafka places them."""
     rows = wire.metadata(topic).struct.topics
     partitions = next((len(row.partitions) for row in rows if row.name == topic and not row.error_code), 0)
-    names = (wire.name(f"served-{number}") for number in count())
     for partition in range(partitions):
-        yield partition, next(name for name in names if coordinator_partition(name, partitions) == partition)
+        yield partition, next(names_in(wire, partition, partitions))

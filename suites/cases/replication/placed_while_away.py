@@ -18,7 +18,7 @@ REFUSED = errors.INVALID_REPLICA_ASSIGNMENT
     guarantees=["adm-004", "adm-007", "kraft-005", "repl-002"],
     needs=["three-nodes", "leaders", "partitions", "topic-settings", "kill", "restart"],
     apis={"CreateTopics": 5, "CreatePartitions": 0, "Metadata": 5, "ElectLeaders": 1, "AlterPartitionReassignments": 0},
-    detects=["X04", "X05", "W19"],
+    detects=["X04", "X05", "W19", "D92"],
 )
 def only_the_living_lead_and_are_in_sync(wire, nodes, rng):
     """A partition that is placed while a node is dead, by the client or by the cluster, MUST be on the requested nodes,
@@ -47,8 +47,9 @@ def only_the_living_lead_and_are_in_sync(wire, nodes, rng):
         what=f"each node that is alive has dead node {dead} among the brokers no more",
     )
     made.dead = dead
-    made.several_at_once()
-    made.by_the_cluster()
+    for act in (made.several_at_once, made.by_the_cluster):
+        act()
+        made.must_be_as_placed(alive)  # before anything else is created: that may put right what was wrong
     for topic, on in replaced.items():
         wire.refresh_metadata(topic)
         wire.delete_topic(topic).must_succeed()
