@@ -1,4 +1,4 @@
-"""A Kafka client of forty lines for the replays in this folder: one request, one response, nothing else installed.
+"""A small Kafka client for the replays in this folder: one request, one response, nothing else installed.
 
 Each replay begins with `from ask import *` and is run as `python3 replay.py HOST:PORT`, in this folder.
 """
