@@ -31,16 +31,17 @@ def each_partition_is_answered_for_itself(wire, nodes, rng):
         all_in_sync(wire, topic)
         wire.produce(topic, batch("first")).must_be_at(0)
     slow = topics["slow"]
-    frozen(nodes, [stops])
-    wire.produce(slow, batch("on its way"), acks=1, to=leader).must_be_at(1)
-    _produced(wire, rng.sample(list(topics.values()), 3), slow, leader, stops)
-    _deleted(wire, rng.sample(list(topics.values()), 3), slow, leader, stops)
-    thawed(wire, nodes, slow, [stops])
+    for act in (_produced, _deleted):
+        all_in_sync(wire, slow)
+        frozen(nodes, [stops])
+        act(wire, rng.sample(list(topics.values()), 3), slow, leader, stops)
+        thawed(wire, nodes, slow, [stops])
     for topic in topics.values():
         wire.read_all(topic).must_hold(*(["on its way"] if topic == slow else []), "second")
 
 
 def _produced(wire, topics, slow, leader, stops):
+    wire.produce(slow, batch("on its way"), acks=1, to=leader).must_be_at(1)
     asked = {(topic, 0): batch("second") for topic in topics}
     answer = wire.produce_all(asked, timeout_ms=LIMIT_MS, to=leader)
     _must_still_be_a_broker(wire, leader, stops, answer.of(slow).error)
