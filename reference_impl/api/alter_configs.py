@@ -124,7 +124,7 @@ def _combined(resource: Resource, configs: dict[str, str], entry: Struct) -> str
         return WrongSetting(errors.UNKNOWN_SERVER_ERROR, "The server experienced an unexpected error.")
     if setting is None or setting.kind != "list":
         return WrongSetting(errors.INVALID_CONFIG, f"Can't {verb} to key {entry.name} because its type is not LIST.")
-    current = configs.get(entry.name) or resource.sources(setting)[-1].value
+    current = configs.get(entry.name, resource.sources(setting)[-1].value)
     items = [item for item in current.split(",") if item or bugs.on("K33")]
     named = [item.strip() for item in entry.value.split(",") if item.strip()]
     if entry.config_operation == APPEND:

@@ -75,3 +75,14 @@ def for_append(code: int, *, abortable: bool, add: bool) -> int:
     if code == errors.NETWORK_EXCEPTION and bugs.on("K23"):
         return code
     return errors.NOT_ENOUGH_REPLICAS if code in _TRY_AGAIN else code
+
+
+def for_offsets(code: int, version: int, *, add: bool) -> int:
+    """The same as the coordinator of a group reports it in a TxnOffsetCommit of this version."""
+    code = for_append(code, abortable=version > last_before_abortable("TxnOffsetCommit"), add=add)
+    return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
+
+
+def last_before_abortable(api: str) -> int:
+    """The last version of an API that does not know TRANSACTION_ABORTABLE (120)."""
+    return 10 - bugs.on("T03") if api == "Produce" else 3 - bugs.on("T04")

@@ -18,7 +18,7 @@ from brokertrial.reference_impl.coordinator.placement import partition_for
 from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from brokertrial.reference_impl.log.validate import Rejected
 from brokertrial.reference_impl.txn import layout, state, version2
-from brokertrial.reference_impl.txn.admission import asked, for_append
+from brokertrial.reference_impl.txn.admission import asked, for_append, for_offsets, last_before_abortable
 from brokertrial.reference_impl.txn.markers import MarkerSender
 from brokertrial.reference_impl.txn.pids import ProducerIds
 from brokertrial.reference_impl.txn.state import TopicPartition, Transaction, TransactionState, Transition
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _READ_LIMIT = 1 << 30
 _FINISH_AGAIN_S = 0.5
 _SOON_S = 10.0  # only with K39
+_OFFSETS_JOIN_SINCE = 5  # the same of TxnOffsetCommit
 _JOINS_SINCE = 12  # the Produce version from which a partition joins its transaction by being written to
 log = logging.getLogger("transactions")
 
@@ -157,11 +158,12 @@ class TransactionService:
             return dict.fromkeys(partitions, errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         codes = {p: self._stale(p, producer_id, producer_epoch) for p in partitions}
         asked = [p for p in partitions if not codes[p] and not self._is_open(p, producer_id, producer_epoch)]
-        if asked and self._node.config["transaction.partition.verification.enable"]:
-            found = self._admitted(transactional_id, producer_id, producer_epoch, asked, add=version >= 12)
+        add = version >= _JOINS_SINCE
+        if asked and self._is_verified(add=add):
+            found = self._admitted(transactional_id, producer_id, producer_epoch, asked, add=add)
             wrong = {p: code for p, code in found.items() if code and not bugs.on("M20b")}
-            abortable = version > _last_before_abortable("Produce")
-            codes.update({p: for_append(code, abortable=abortable, add=version >= 12) for p, code in wrong.items()})
+            abortable = version > last_before_abortable("Produce")
+            codes.update({p: for_append(code, abortable=abortable, add=add) for p, code in wrong.items()})
         return codes
 
     async def ask_for_admission(
@@ -169,14 +171,13 @@ class TransactionService:
     ) -> dict[tuple[str | None, int], int]:
         """The same where the coordinator may be another node; `wanted` is by producer id and epoch."""
         codes: dict[tuple[str | None, int], int] = {}
-        verify = self._node.config["transaction.partition.verification.enable"]
-        for (producer_id, epoch), partitions in wanted.items() if verify else ():
+        add = version >= _JOINS_SINCE
+        for (producer_id, epoch), partitions in wanted.items() if self._is_verified(add=add) else ():
             stale = {p: code for p in partitions if (code := self._stale(p, producer_id, epoch))}
             asking = [p for p in partitions if p not in stale]
-            add = version >= _JOINS_SINCE
             found = await asked(self._node, transactional_id, producer_id, epoch, asking, add=add) if asking else {}
             told = {
-                p: for_append(code, abortable=version > _last_before_abortable("Produce"), add=add)
+                p: for_append(code, abortable=version > last_before_abortable("Produce"), add=add)
                 for p, code in found.items()
             }
             for where, code in (stale | told).items():
@@ -187,21 +188,20 @@ class TransactionService:
         self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int
     ) -> int:
         """The same for a TxnOffsetCommit."""
-        where = (CONSUMER_OFFSETS, index)
-        if (stale := self._stale(where, producer_id, epoch)) or self._is_open(where, producer_id, epoch):
+        where, add = (CONSUMER_OFFSETS, index), version >= _OFFSETS_JOIN_SINCE
+        if (stale := self._stale(where, producer_id, epoch)) or not self._asks(where, producer_id, epoch, add=add):
             return stale
-        found = await asked(self._node, transactional_id, producer_id, epoch, [where], add=version >= 5)
-        code = for_append(found[where], abortable=version > _last_before_abortable("TxnOffsetCommit"), add=version >= 5)
-        return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
+        found = await asked(self._node, transactional_id, producer_id, epoch, [where], add=add)
+        return for_offsets(found[where], version, add=add)
 
     def admit_offsets(self, transactional_id: str, producer_id: int, epoch: int, index: int, *, version: int) -> int:
         """The same for a TxnOffsetCommit, whose partition is one of the offsets topic."""
-        where = (CONSUMER_OFFSETS, index)
-        if (stale := self._stale(where, producer_id, epoch)) or self._is_open(where, producer_id, epoch):
+        where, add = (CONSUMER_OFFSETS, index), version >= _OFFSETS_JOIN_SINCE
+        if (stale := self._stale(where, producer_id, epoch)) or not self._asks(where, producer_id, epoch, add=add):
             return stale
-        code = self._admitted(transactional_id, producer_id, epoch, [where], add=version >= 5)[where]
-        code = for_append(code, abortable=version > _last_before_abortable("TxnOffsetCommit"), add=version >= 5)
-        return errors.COORDINATOR_NOT_AVAILABLE if code == errors.NOT_ENOUGH_REPLICAS else code
+        return for_offsets(
+            self._admitted(transactional_id, producer_id, epoch, [where], add=add)[where], version, add=add
+        )
 
     def _admitted(
         self, transactional_id: str, producer_id: int, epoch: int, partitions: list[TopicPartition], *, add: bool
@@ -218,6 +218,14 @@ class TransactionService:
                 code = errors.COORDINATOR_NOT_AVAILABLE
             return dict.fromkeys(partitions, code)
         return self.verify(transactional_id, producer_id, epoch, partitions)
+
+    def _asks(self, where: TopicPartition, producer_id: int, epoch: int, *, add: bool) -> bool:
+        """Whether the coordinator is asked about a TxnOffsetCommit."""
+        return self._is_verified(add=add) and not self._is_open(where, producer_id, epoch)
+
+    def _is_verified(self, *, add: bool) -> bool:
+        """What joins a transaction by being written is taken into it whatever the setting says (ReplicaManager)."""
+        return add or bool(self._node.config["transaction.partition.verification.enable"])
 
     def _stale(self, where: TopicPartition, producer_id: int, epoch: int) -> int:
         """47 for an epoch below the one that the partition knows, whatever the coordinator would say."""
@@ -384,11 +392,6 @@ def _replay(batch: Batch, found: dict[str, Transaction]) -> None:
         if read.state is TransactionState.ONGOING and bugs.on("C09"):
             read = replace(read, started_ms=read.updated_ms)
         found[transactional_id] = read
-
-
-def _last_before_abortable(api: str) -> int:
-    """The last version of an API that does not know TRANSACTION_ABORTABLE (120)."""
-    return 10 - bugs.on("T03") if api == "Produce" else 3 - bugs.on("T04")
 
 
 def _nobody(transactional_id: str) -> Transaction:

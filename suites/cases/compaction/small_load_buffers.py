@@ -28,7 +28,7 @@ def batches_that_are_thinned_are_read_with_small_buffers(wire, topic_of, rng, no
     """
     nodes.start_with(dict.fromkeys(BUFFERS, SIZE))
     topic = topic_of(partitions=PARTITIONS)
-    force = {wire.name("g"): {} for _ in range(GROUPS)}
+    force: dict[str, dict[int, int]] = {wire.name("g"): {} for _ in range(GROUPS)}
     with compacted_first(wire, nodes) as compacted:
         for turn, act in enumerate((compacted.stop_and_start, compacted.crash)):
             for number in range(turn * TURNS, (turn + 1) * TURNS):
