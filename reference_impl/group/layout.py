@@ -140,6 +140,8 @@ def subscribed_topics(subscription: bytes) -> frozenset[str] | None:
     Version 0 is a prefix of all later ones, so what follows the topics does not matter.
     """
     fields = subscription[2:]
+    if any(subscription[:2]) and bugs.on("D97"):
+        return None
     try:
         at = 4
         topics = []

@@ -99,6 +99,8 @@ class PartitionLog:
             return  # a control batch of another kind
         commit = marker.kind == "COMMIT"
         completed = self.producers.record_marker(header, marker.coordinator_epoch, commit=commit)
+        if completed is None and bugs.on("D96"):
+            completed = Completed(header.producer_id, header.base_offset, header.base_offset, aborted=not commit)
         self._unstable = self.producers.first_unstable()
         if completed is not None:
             self._ended.append(completed)
@@ -169,7 +171,8 @@ class PartitionLog:
                 break
             position = segment.position_of(offset)
             if position < segment.size:
-                return segment.read(position, max_bytes, below, at_least_one)
+                bound = self.end_offset if segment is not self.active and bugs.on("D95") else below
+                return segment.read(position, max_bytes, bound, at_least_one)
         return b""
 
     def aborted(self, from_offset: int, upper_bound: int) -> list[Aborted]:
