@@ -208,6 +208,6 @@ def _refusal(t: Transaction, producer_id: int, epoch: int) -> int:
 
 
 def _continues(t: Transaction, producer_id: int, epoch: int) -> bool:
-    if t.epoch == NONE or producer_id == t.producer_id:
+    if (t.epoch == NONE and not bugs.on("D98")) or producer_id == t.producer_id:
         return True
     return producer_id == t.previous_producer_id and epoch >= LAST_EPOCH

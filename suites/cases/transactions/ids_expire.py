@@ -11,6 +11,8 @@ CHOSEN = {
 }
 ROW = "transaction_states[0]"
 WITHIN_S, UNUSED = 30, ("rests", "committed", "aborted", "begins anew")
+GO_ON, WITH_ID = ("committed", "begins anew"), 3
+"""These ask for their next epoch with the producer id and epoch that they had (KIP-360)."""
 
 
 @case(
@@ -18,12 +20,13 @@ WITHIN_S, UNUSED = 30, ("rests", "committed", "aborted", "begins anew")
     guarantees=["txn-031", "txn-026", "txn-029"],
     apis={"AddPartitionsToTxn": 0, "EndTxn": 0, "DescribeTransactions": 0, "ListTransactions": 0},
     needs=["chosen-settings", "started", "terminate", "restart"],
-    detects=["D68", "D76"],
+    detects=["D68", "D76", "D98"],
 )
 def what_is_unused_is_forgotten(wire, topic, nodes):
     """A transactional id without an open transaction MUST be forgotten some time after it has not been used for
     transactional.id.expiration.ms, and not before: it is not described nor listed, and its producer is refused (49)
-    until it begins anew, with another producer id. One that has a transaction open MUST stay, and may commit it.
+    until it begins anew, with another producer id, also where it names the one that it had. One that has a transaction
+    open MUST stay, and may commit it.
 
     Five ids: without a transaction, committed, aborted, open, and one whose producer begins anew meanwhile, which is a
     use of it; the brokers look for unused ones twice a second.
@@ -60,7 +63,11 @@ def what_is_unused_is_forgotten(wire, topic, nodes):
         refused.must_be_refused(errors.INVALID_PRODUCER_ID_MAPPING)
     producers["open"].commit().must_succeed()
     for what in UNUSED:
-        again = wire.producer(producers[what].transactional_id)
+        again = producers[what]
+        if what in GO_ON and max(wire.versions("InitProducerId")) >= WITH_ID:
+            again.go_on()
+        else:
+            again = wire.producer(again.transactional_id)
         wire.must(again.id != before[what][0], f"the id that had expired has producer id {again.id}, as before")
         again.send(topic, f"{what} again").must_succeed()
         again.commit().must_succeed()
