@@ -37,7 +37,7 @@ def nothing_is_read_from_the_stable_offset_on(wire, topic_of, rng):
     wire.read_all(log.topic, isolation=COMMITTED).must_hold(*committed)
 
 
-class Transaction:
+class FollowedTransaction:
     """Of a producer, or what it sent without one; `first` is its first offset in the partition."""
 
     def __init__(self, producer, committed=None):
@@ -62,13 +62,13 @@ class Segments:
         elif step == "end" and self.open:
             self.end(self.rng.choice(list(self.open)), commit=self.rng.random() < 0.3)
         elif step == "plain":
-            self._send(self.plain, turn, Transaction(self.plain, committed=True))
+            self._send(self.plain, turn, FollowedTransaction(self.plain, committed=True))
         elif step == "nothing" and producer not in self.open:
             producer.add(self.topic).must_succeed()
-            self.open[producer] = Transaction(producer)
+            self.open[producer] = FollowedTransaction(producer)
             self.end(producer, commit=False)
         else:
-            self._send(producer, turn, self.open.setdefault(producer, Transaction(producer)))
+            self._send(producer, turn, self.open.setdefault(producer, FollowedTransaction(producer)))
 
     def end(self, producer, *, commit):
         """One marker, also where the transaction has no record."""
