@@ -97,8 +97,8 @@ def init_producer(
         t, timeout_ms=kept_ms, state=TransactionState.EMPTY, partitions=frozenset(), started_ms=NONE, updated_ms=now,
         client_version=0, previous_producer_id=t.producer_id,
     )  # fmt: skip
-    if t.exhausted and (expected is None or expected[1] == t.epoch):
-        last = t.epoch if expected is not None else NONE
+    if t.exhausted and (expected is None or expected[1] == t.epoch or _fenced_last(t, expected[1])):
+        last = expected[1] if expected is not None else NONE
         return Transition(replace(fresh, producer_id=new_id(), epoch=_first_epoch(), last_epoch=last))
     if expected is None:
         return Transition(replace(fresh, epoch=t.epoch + 1, last_epoch=NONE))
@@ -205,6 +205,11 @@ def _refusal(t: Transaction, producer_id: int, epoch: int) -> int:
     if t.producer_id != producer_id:
         return errors.INVALID_PRODUCER_ID_MAPPING
     return errors.NONE if t.epoch == epoch else errors.PRODUCER_FENCED
+
+
+def _fenced_last(t: Transaction, epoch: int) -> bool:
+    """Whether its transaction was aborted in the last epoch: that made one more, which no producer may have."""
+    return t.epoch > LAST_EPOCH and epoch == t.last_epoch
 
 
 def _continues(t: Transaction, producer_id: int, epoch: int) -> bool:

@@ -69,6 +69,7 @@ class TransactionMachine(RuleBasedStateMachine):
         if code == errors.NONE:
             retry = mine == (before.producer_id, before.last_epoch) or mine[0] == before.previous_producer_id
             assert newest or retry
+            assert self.t.epoch <= LAST_EPOCH, "the one after the last is for aborts alone"
             self.handed_out.add(self._current())
             self.producers.append(self._current())
 
@@ -178,6 +179,20 @@ def test_a_used_up_epoch_takes_a_new_producer_id() -> None:
     kept = state.init_producer(t, TIMEOUT_MS, (0, LAST_EPOCH), 0, ids.next).transaction
     again = state.init_producer(kept, TIMEOUT_MS, (0, LAST_EPOCH), 0, ids.next)
     assert (again.error, again.transaction.epoch) == (errors.NONE, 0), "its own retry gets the same answer"
+
+
+def test_who_was_fenced_in_the_last_epoch_goes_on_under_a_new_producer_id() -> None:
+    """The abort has raised the epoch beyond the last: handed out, the next abort would raise it out of 16 bits."""
+    ids = ProducerIds(lambda count: 0)
+    t = Transaction(
+        "x", ids.next(), TIMEOUT_MS, epoch=LAST_EPOCH, state=TransactionState.ONGOING, partitions=frozenset({("t", 0)})
+    )
+    aborted = state.complete(state.fenced(t, 0), 0)
+    assert (aborted.epoch, aborted.last_epoch) == (LAST_EPOCH + 1, LAST_EPOCH)
+    goes_on = state.init_producer(aborted, TIMEOUT_MS, (0, LAST_EPOCH), 0, ids.next)
+    assert (goes_on.error, goes_on.transaction.producer_id, goes_on.transaction.epoch) == (errors.NONE, 1, 0)
+    again = state.init_producer(goes_on.transaction, TIMEOUT_MS, (0, LAST_EPOCH), 0, ids.next)
+    assert (again.error, again.transaction.producer_id, again.transaction.epoch) == (errors.NONE, 1, 0), "its retry"
 
 
 def test_the_last_epoch_of_version_2_completes_into_a_new_producer_id() -> None:
