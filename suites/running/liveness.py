@@ -15,7 +15,7 @@ from contextlib import suppress
 from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
 from brokertrial.suites.exit_status import NEEDS_A_RECORD
-from brokertrial.suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition, gone
+from brokertrial.suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition, gone, unsettled
 from brokertrial.suites.result import Outcome, Reason
 from brokertrial.suites.running.death_watch import DeathWatch, ServedPartition
 from brokertrial.suites.running.health import CANNOT_WRITE, Health
@@ -47,6 +47,8 @@ class Liveness:
         self._hurt = self._looked = self._went_away = False
         self._condition = WELL
         self._heard_ns = now_ns()
+        self._broken = ""
+        """What of this suite's own has ended before the nodes."""
         self._health_problem = ""
         """What its own health command said last."""
         self._began_ns = now_ns()
@@ -107,6 +109,8 @@ class Liveness:
     def look(self, stuck: bool = False) -> Condition:
         """How the target fares, now that a case which hurt no node has asked its last."""
         self._looked = True
+        if self._unreached():
+            return WELL
         self._condition = self._death() or self._sickness(stuck)
         if not self._condition.is_gone and (death := self._death()) is not None:
             self._condition = death
@@ -114,7 +118,9 @@ class Liveness:
 
     def look_after_trial(self, stuck: bool) -> Condition:
         """The same after a trial: where it hurt nodes, every one of them has been brought back."""
-        if self.blind:
+        if self._unreached():
+            pass
+        elif self.blind:
             self._health.measure()
         elif self._hurt:
             self._condition = self._sickness(stuck)
@@ -125,9 +131,9 @@ class Liveness:
 
     def after(self, outcome: Outcome) -> Outcome:
         """The outcome of an attempt in view of how the target fares, unless that was looked at already."""
-        if self._looked:
-            return outcome
-        return self.look_after_trial(outcome.is_stuck).upon(outcome)
+        if not self._looked:
+            outcome = self.look_after_trial(outcome.is_stuck).upon(outcome)
+        return unsettled(outcome, f"nothing reached the target: {self._broken}") if self._unreached() else outcome
 
     def restart_if_sick(self, failed_in: str, unserved: str = "") -> tuple[str, ...]:
         """Starts a target anew that is sick, whose log raised the alarm, or where coordinators do not serve what is
@@ -135,7 +141,7 @@ class Liveness:
         now, since = now_ns(), self._heard_ns
         self._heard_ns = now
         alarms = self._target.alarms(since, now)
-        if self._condition.is_gone:
+        if self._condition.is_gone or self._unreached():
             self._recover()
             return ()
         sick = self._condition.kind == "sick"
@@ -155,6 +161,11 @@ class Liveness:
         return ()
 
     # what there is to see
+
+    def _unreached(self) -> bool:
+        """Whether what this suite has put before the nodes broke: it is then not asked how they fare."""
+        self._broken = self._broken or self._target.unreached()
+        return bool(self._broken)
 
     def _death(self) -> Condition | None:
         died_ns = self._watch.death_ns() or self._restarted_ns()
@@ -212,8 +223,9 @@ class Liveness:
 
     def _recover(self) -> None:
         """Its own supervisor, if it has one, was waited for long enough."""
-        if not (self._target.alive() and self._serves()):
+        if self._broken or not (self._target.alive() and self._serves()):
             self._target.recover()
+        self._broken = ""
         self.renew()
 
     def renew(self) -> None:

@@ -163,6 +163,10 @@ class Target(ABC):
         """What its own health command finds wrong; empty where it has none, or finds nothing."""
         return ""
 
+    def unreached(self) -> str:
+        """Why no client reaches the nodes, where that is this suite's own doing; empty where it is not."""
+        return ""
+
     @property
     def nodes(self) -> dict[int, NodeControl]:
         """The nodes that can be hurt one by one, by the id that Metadata gives them."""

@@ -150,8 +150,13 @@ class ProcessTarget(Target):
         sessions = [node.pid for node in self._nodes.values() if node.pid is not None and node.address[1] == place[1]]
         return frozenset(each for session in sessions for each in listeners(port, session))
 
+    def unreached(self) -> str:
+        return self._network.fault() if self._network is not None else ""
+
     def recover(self) -> None:
         """Thaws what is paused, starts what has ended; what runs but serves no more is killed and started again."""
+        if self._network is not None:
+            self._network.mend()
         for node in (*self._helpers, *self._nodes.values()):
             if node.alive():
                 node.resume()

@@ -167,13 +167,13 @@ class NodeNetwork:
             self._spaces[node].run("ip", "-batch", "-", text="\n".join(inner) + "\n")
         for space in self._spaces.values():
             space.run("nft", "-f", "-", text=packet_rules.CREATE)
-        self._open_gateway(outer)
+        self._open_gateway()
 
     def _hold(self, space: Namespace) -> Namespace:
         self._held.callback(space.close)
         return space
 
-    def _open_gateway(self, outer: Namespace) -> None:
+    def _open_gateway(self) -> None:
         entrances: dict[str, tuple[str, int]] = {}
         with contextlib.ExitStack() as ours:
             for node, port in self._ports.items():
@@ -181,15 +181,38 @@ class NodeNetwork:
                 entrances[str(listening.fileno())] = self.listeners(node).inside("clients")
             script = [sys.executable, "-I", str(Path(__file__).with_name("gateway.py")), json.dumps(entrances)]
             self._gateway = subprocess.Popen(
-                outer.enter(*script),
+                self._spaces[CLIENTS].enter(*script),
                 stdin=subprocess.PIPE,
                 pass_fds=[int(number) for number in entrances],
                 start_new_session=True,
             )
         reaper.watch(self._gateway.pid)
 
+    @property
+    def gateway_pid(self) -> int:
+        """The process through which clients reach the nodes; 0 where there is none."""
+        return self._gateway.pid if self._gateway is not None else 0
+
+    def fault(self) -> str:
+        """What of this network has ended by itself; empty while all of it is there."""
+        status = self._gateway.poll() if self._gateway is not None else None
+        return "" if status is None else f"the gateway to its nodes ended by itself (status {status})"
+
+    def mend(self) -> None:
+        """Puts another gateway in the place of one that has ended."""
+        if self.fault():
+            self._end_gateway()
+            self._open_gateway()
+
     def close(self) -> None:
         """Ends the gateway and lets every namespace go; may be called twice."""
+        self._end_gateway()
+        self._held.close()
+        self._spaces.clear()
+        self._ruled.clear()
+        self._shaped.clear()
+
+    def _end_gateway(self) -> None:
         gateway, self._gateway = self._gateway, None
         if gateway is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -198,10 +221,6 @@ class NodeNetwork:
             if gateway.stdin is not None:
                 gateway.stdin.close()
             reaper.forget(gateway.pid)
-        self._held.close()
-        self._spaces.clear()
-        self._ruled.clear()
-        self._shaped.clear()
 
 
 def _address(node: int) -> str:
