@@ -59,7 +59,7 @@ def screen(request: Struct, context: Context, *, by_id: bool) -> tuple[list[dict
     wanted: list[WantedOffset] = []
     now_ms = context.node.clock.now_ms()
     keep_ms = getattr(request, "retention_time_ms", -1)
-    expires_ms = -1 if keep_ms < 0 else now_ms + keep_ms
+    expires_ms = -1 if keep_ms < 0 else min(now_ms + keep_ms, LARGEST)
     for asked in request.topics:
         topic = context.node.topics.by_id(asked.topic_id) if by_id else context.node.topics.get(asked.name)
         named = {"topic_id": asked.topic_id} if by_id else {"name": asked.name}

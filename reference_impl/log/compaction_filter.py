@@ -20,6 +20,7 @@ from brokertrial.wire.records import Batch, Record, batches, build_batch
 
 _TRANSACTIONAL_OR_CONTROL, _DELETE_HORIZON = 0x30, 0x40
 _APPEND_TIME = 0x08
+_LATEST_MS = 2**63 - 1
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ class BatchFilter:
         dates = (spent and header.is_control) or any(record.value is None for record in looked_at)
         first_pass = header.max_timestamp if bugs.on("U02") else self.now_ms
         horizon = (
-            first_pass + self.delete_retention_ms
+            min(first_pass + self.delete_retention_ms, _LATEST_MS)
             if dates and (not header.has_delete_horizon or bugs.on("L10"))
             else None
         )

@@ -94,5 +94,7 @@ class Fetcher:
                 await self._running.wait()
                 self._following.take(answer, self._clock.monotonic())
                 self._has_followed = True
+                if answer.error_code:  # the leader has not heard of this life of ours yet, or forgot the session
+                    await asyncio.sleep(_AGAIN_S)
         finally:
             await connection.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -228,6 +228,15 @@ def test_a_tombstone_is_dated_first_and_goes_once_its_time_is_over(tmp_path: Pat
     more()
     world.round()
     assert at not in offsets(world)
+
+
+def test_a_tombstone_may_be_kept_for_as_long_as_a_setting_can_say(tmp_path: Path) -> None:
+    world = World.begin(tmp_path, replace(RULES, delete_retention_ms=2**63 - 1))
+    world.put((b"k0", None))
+    for turn in range(8):
+        world.put((b"other", b"%d-%s" % (turn, b"x" * 60)))
+    assert world.round(), "its time would end beyond 64 bits"
+    assert 0 in offsets(world)
 
 
 def test_an_aborted_transaction_leaves_first_its_data_then_its_marker(tmp_path: Path) -> None:

@@ -130,15 +130,18 @@ class Member:
         self.ready, self.failure = False, ""
         self.loop = NodeLoop(self._cluster, self)
         is_controller = self.node_id == CONTROLLER
+        clock, data = LoopClock(self.loop), self._cluster.data / str(self.node_id)
+        for log in data.rglob("*.log"):  # its files were written in the time of the machine
+            os.utime(log, (clock.now_ms() / 1000,) * 2)
         config = BrokerConfig(
-            self._cluster.data / str(self.node_id),
+            data,
             node_id=CONTROLLER_ID if is_controller else self.node_id,
             port=self.port,
             settings={**self._cluster.settings, **self._chosen},
             controller_only=is_controller,
             controller=None if is_controller else self._cluster.members[CONTROLLER].address,
         )
-        self._node = Node(config, LoopClock(self.loop), self._cluster.rng)
+        self._node = Node(config, clock, self._cluster.rng)
         self.loop.create_task(self._node.start()).add_done_callback(self._started)
 
     def _started(self, task: asyncio.Task[None]) -> None:
