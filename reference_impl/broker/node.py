@@ -194,7 +194,7 @@ class Node:
         self._clean_marker.unlink(missing_ok=True)
         if self.membership is None and not self.config.controller_only:
             self.journal.write({"kind": "start"})
-        if not bugs.on("T10"):
+        if not bugs.on("T10") and not (self.config.controller_only and bugs.on("Z55")):
             self._take_settings()
         self.journal.applied.append(self._on_record)
         self.replicas.remove_replaced()

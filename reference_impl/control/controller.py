@@ -44,7 +44,8 @@ class Controller:
         now_s = clock.monotonic()
         self._balances_s = now_s + config["leader.imbalance.check.interval.seconds"]
         self._looks_for_leaderless_s = now_s + config["unclean.leader.election.interval.ms"] / 1000
-        self._expires = dict.fromkeys(self.image.brokers, now_s + self._session_s)
+        known = () if bugs.on("D99") else self.image.brokers
+        self._expires = dict.fromkeys(known, now_s + self._session_s)
         self._forgets()
 
     def _forgets(self) -> None:
@@ -154,6 +155,8 @@ class Controller:
             if len(away) > _TOLERATED_IMBALANCE * len(of_it):
                 found = (elections.preferred(self.image, topic, index) for topic, index in away)
                 self._write(record for record in found if record is not None)
+                if bugs.on("J02"):
+                    self._balances_s = float("inf")
 
     def _set_state(self, broker: BrokerImage, *, fenced: bool, stopping: bool) -> None:
         record: JsonRecord = {"kind": "broker_state", "id": broker.id, "fenced": fenced, "stopping": stopping}

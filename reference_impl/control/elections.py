@@ -131,7 +131,8 @@ def cancelled(image: Image, topic: TopicImage, index: int, unclean: Unclean) -> 
     isr = [one for one in placement.isr if one in before]
     if not isr and not (unclean(topic) or bugs.on("D65")):
         return None
-    return _held_by(image, topic, index, before, isr or before[:1], unclean=unclean(topic))
+    left = placement.isr if isr and bugs.on("J01") else isr
+    return _held_by(image, topic, index, before, left or before[:1], unclean=unclean(topic))
 
 
 def _held_by(

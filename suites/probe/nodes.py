@@ -25,11 +25,10 @@ def _killed(node_control: NodeControl | None) -> str:
     return "killed" if getattr(node_control, "ended_when_asked", None) is False else ""
 
 
-def _all_crashed(controllers: Collection[NodeControl]) -> str:
+def _each(controllers: Collection[NodeControl], act: Callable[[NodeControl], None]) -> str:
     try:
         for controller in controllers:
-            controller.kill()
-            controller.restart()
+            act(controller)
     except Exception as error:  # noqa: BLE001 - whatever a target raises is the outcome of the act
         return _said(error)
     return DONE
@@ -139,12 +138,18 @@ class Nodes:
         self.terminate(node)
         self.start(node)
 
-    def crash_controllers(self) -> None:
+    def crash_controllers(self, meanwhile: Callable[[], object] = lambda: None) -> None:
         """kill -9 of each controller that is a process of its own, and start again; nothing where brokers are
-        controllers too. One that does not come back fails the case."""
+        controllers too. What is done `meanwhile` is done without them. One that does not come back fails the case."""
         self.hurt = True
-        outcome = self._exchanger.act("crash controllers", partial(_all_crashed, self._controllers))
-        _must_be_back("a controller", outcome)
+        try:
+            self._of_controllers("kill controllers", lambda one: one.kill())
+            meanwhile()
+        finally:
+            self._of_controllers("start controllers", lambda one: one.restart())
+
+    def _of_controllers(self, what: str, act: Callable[[NodeControl], None]) -> None:
+        _must_be_back("a controller", self._exchanger.act(what, partial(_each, self._controllers, act)))
 
     def start_with(self, settings: Mapping[str, str], only: Collection[int] = ()) -> None:
         """Stops every node (or some) in good order and starts it with these settings besides its own; the end of the
