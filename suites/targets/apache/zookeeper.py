@@ -75,14 +75,19 @@ def prepare(server: ZooKeeperServer, servers: Sequence[ZooKeeperServer], folder:
 
 def serves(address: tuple[str, int]) -> None:
     """The server there answers `srvr` and knows its role; else NotYet."""
+    answer = answers(address)
+    if b"Mode:" not in answer:
+        raise NotYet(f"it answers {answer[:80]!r}")
+
+
+def answers(address: tuple[str, int]) -> bytes:
+    """What the server there answers to `srvr`, also while it has no majority to serve with; else NotYet."""
     try:
         with socket.create_connection(address, timeout=_ANSWER_S) as connection:
             connection.sendall(b"srvr")
-            answer = connection.makefile("rb").read(_LONGEST_ANSWER)
+            return connection.makefile("rb").read(_LONGEST_ANSWER)
     except OSError as error:
         raise NotYet(f"it does not answer: {error}") from error
-    if b"Mode:" not in answer:
-        raise NotYet(f"it answers {answer[:80]!r}")
 
 
 def registration_ended(ensemble: str, broker: int) -> Callable[[], None]:
