@@ -89,6 +89,16 @@ class ZooKeeper:
         self._reader = reader
         self._down = False
 
+    @property
+    def door(self) -> Exchanger:
+        """For what else is done with an ensemble: what comes in through it is in the history."""
+        return self._exchanger
+
+    @property
+    def ensemble(self) -> ZooKeeperReader:
+        """The ensemble itself; only acts and looks may use it, which `check` does not repeat."""
+        return self._reader
+
     def node(self, path: str) -> Znode:
         """The node now; `exists` is false where there is none."""
         seen = self._exchanger.observe(path, lambda: self._reader.look(path))

@@ -17,6 +17,7 @@ from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.apache import jars, jvm, offered, settings, storage, zookeeper
 from brokertrial.suites.targets.apache.zookeeper import ZooKeeperServer
 from brokertrial.suites.targets.base import UnknownTarget
+from brokertrial.suites.targets.logs import LogWatch
 from brokertrial.suites.targets.network.node_network import Listeners
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 from brokertrial.suites.targets.processes import ProcessTarget
@@ -63,6 +64,7 @@ class Kafka(ProcessTarget):
             self.capabilities |= {"zookeeper"}
         self.capabilities |= {"version", "chosen-settings"}
         self._servers: tuple[ZooKeeperServer, ...] = ()
+        self._further: list[ProcessNode] = []
         self._release: jars.KafkaRelease | None = None
         self._finalized: Mapping[str, int] | None = None  # known once it serves
 
@@ -87,7 +89,7 @@ class Kafka(ProcessTarget):
         if not self._servers:
             return None
         servers = {node.node_id: node for node in self._helpers}
-        return ZooKeeperControl(zookeeper.hosts(self._servers) + zookeeper.CHROOT, servers)
+        return ZooKeeperControl(zookeeper.hosts(self._servers) + zookeeper.CHROOT, servers, self._further_broker)
 
     def plans(self) -> dict[int, LaunchPlan]:
         java = jvm.find(self.name)
@@ -105,6 +107,11 @@ class Kafka(ProcessTarget):
         else:
             storage.format_all(run, release, members, self.data, self._given)
         return {member.node_id: self._broker(run, member) for member in members}
+
+    def end_processes(self) -> None:
+        for node in self._further:
+            node.kill()
+        super().end_processes()
 
     def helper_plans(self) -> dict[int, LaunchPlan]:
         return {server.server_id: self._zookeeper(server) for server in self._servers}
@@ -130,6 +137,21 @@ class Kafka(ProcessTarget):
         command = [*self._java(jvm.find(self.name), self.release()), zookeeper.MAIN_CLASS, str(settings_file)]
         address = ("127.0.0.1", server.port)
         return LaunchPlan(command, address, folder, folder, log.with_suffix(".out"), log.with_suffix(".err"))
+
+    def _further_broker(self, node_id: int, chroot: str) -> ProcessNode:
+        name = f"further-{len(self._further) + 1}"
+        folder, log = self.data / name, self.workdir / name
+        port, unused = free_ports(2)
+        member = settings.ClusterMember(node_id, port, unused)
+        connect = zookeeper.hosts(self._servers) + (chroot or zookeeper.CHROOT)
+        storage.write_broker_settings([member], folder, connect, self._given)
+        run = self._java(jvm.find(self.name), self.release())
+        command = [*run, "kafka.Kafka", str(storage.folder(folder, member) / "server.properties")]
+        plan = LaunchPlan(command, member.address, folder, folder, log.with_suffix(".out"), log.with_suffix(".err"))
+        closed = LogWatch()  # its lines are none of the node that has the same id
+        closed.close()
+        self._further.append(ProcessNode(node_id, plan, self.node_serves, closed))
+        return self._further[-1]
 
     def _must_have_the_mode(self, release: tuple[int, ...]) -> None:
         """Raises UnknownTarget where that release does not run in the mode that is asked for."""
