@@ -142,7 +142,11 @@ class ZooKeeperNode(msgspec.Struct, gc=False, kw_only=True):
     """One look at a node of the ZooKeeper of the cluster; `version` null: there was none at this path.
 
     `czxid` and `mzxid` are the transactions that created it and changed its data last. `ephemeral_owner` is the session
-    that it ends with, 0 when it stays. `children` is a JSON list.
+    that it ends with, 0 when it stays. `children` is a JSON list. Paths are below the chroot of the cluster; `/..` is
+    the root of the ensemble. A path that begins otherwise is what a watch noticed, before `at_ns`, when the case took
+    note of it: `node:/controller`, as it was read anew; `children:/brokers/ids`, its children alone; `session:`, where
+    `data` is what became of the session of the watches (connected, suspended, lost). When each was noticed is in the
+    event before them.
     """
 
     at_ns: int
