@@ -39,8 +39,8 @@ REFERENCE = "reference"
 RELEASES = ("4.4.0", "4.3.1", "3.9.2")
 CLUSTER = "?nodes=3"
 EVERYTHING = f"kafka:{RELEASES[0]}{CLUSTER}"
-ZOOKEEPER = (f"kafka:{RELEASES[-1]}?mode=zk", f"kafka:{RELEASES[-1]}?mode=zk&{CLUSTER[1:]}")
-"""Where cases about ZooKeeper are proven: one node, and the cluster for all of them."""
+ZOOKEEPER = (f"kafka:{RELEASES[-1]}?mode=zk", f"kafka:{RELEASES[-1]}?mode=zk&{CLUSTER[1:]}&ensemble=3")
+"""Where cases about ZooKeeper are proven: one node, and the cluster with an ensemble for all of them."""
 TARGETS = (
     *(f"kafka:{one}" for one in RELEASES),
     *(f"kafka:{one}{CLUSTER}" for one in RELEASES),

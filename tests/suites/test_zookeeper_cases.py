@@ -14,6 +14,7 @@ from brokertrial.histories.reader import History
 from brokertrial.suites.case import by_id, own_cases
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
+from brokertrial.suites.probe.ensemble_members import ROOT
 from brokertrial.suites.probe.exchanger import TranscriptEntry
 from brokertrial.suites.probe.failures import TranscriptMismatch
 from brokertrial.suites.probe.replay import ReplayExchanger
@@ -41,11 +42,52 @@ def told(path: str, **fields: object) -> Edit:
     return edit
 
 
+def later(edit: Edit) -> Edit:
+    """The same, but not of what is seen of a path first."""
+    met: set[str] = set()
+
+    def edited(node: Znode) -> Znode:
+        first = node.path not in met
+        met.add(node.path)
+        return node if first else edit(node)
+
+    return edited
+
+
+def outside(path: str, **changes: object) -> Edit:
+    """Changes fields of nodes that are not below the chroot of the cluster."""
+    return lambda node: of(path, **changes)(node) if node.path.startswith(ROOT) else node
+
+
+def littered(node: Znode) -> Znode:
+    """The root of the ensemble, with what a cluster wrote beside its chroot."""
+    return msgspec.structs.replace(node, children=(*node.children, "brokers"))
+
+
 TWINS: dict[str, list[Edit]] = {
+    "zookeeper/second-broker-of-one-id": [
+        later(of("/ids/1", czxid=7)),
+        of("node:/brokers/ids/1", exists=False),
+        of("node:/brokers/ids/1", ephemeral_owner=7),
+        told("node:/brokers/ids/1", port=1),
+        of("children:/brokers/ids", children=("1", "2")),
+    ],
+    "zookeeper/clusters-beside-each-other": [
+        later(lambda node: littered(node) if node.path == f"{ROOT}/" else node),
+        outside("/brokers/ids/1", exists=False),
+        outside("/cluster/id", data='{"id": "another"}'),
+        outside("/brokers/topics", children=()),
+        later(of("/ids/1", czxid=7)),
+    ],
     "zookeeper/brokers-are-registered": [of("/ids/1", ephemeral_owner=0), told("/ids/1", port=1)],
     "zookeeper/registered-again-after-its-session": [of("/ids/1", czxid=7), of("/ids/1", ephemeral_owner=7)],
     "zookeeper/one-live-controller": [of("/controller", ephemeral_owner=0), of("/ids/1", ephemeral_owner=7)],
-    "zookeeper/epoch-of-each-election": [of("/controller_epoch", data="3"), of("/controller_epoch", mzxid=7)],
+    "zookeeper/epoch-of-each-election": [
+        of("/controller_epoch", data="3"),
+        of("/controller_epoch", mzxid=7),
+        later(of("node:/controller_epoch", data="3")),
+        later(of("node:/controller", czxid=7)),
+    ],
     "zookeeper/topics-are-as-told": [of("/state", ephemeral_owner=7), told("/state", leader_epoch=70)],
     "zookeeper/deletion-removes-everything": [of("/partitions/1/state", exists=False)],
     "zookeeper/cluster-id-stays": [of("/cluster/id", ephemeral_owner=7), told("/cluster/id", id="another")],
@@ -53,9 +95,19 @@ TWINS: dict[str, list[Edit]] = {
 }
 
 
+OF_AN_ENSEMBLE: dict[str, list[Edit]] = {
+    "zookeeper/deposed-controller-writes-nothing": [
+        later(of("node:/controller_epoch", data="7")),
+        later(lambda node: told("/partitions/3/state", controller_epoch=0)(node) if "node:" in node.path else node),
+        later(told("/partitions/3/state", leader_epoch=-1)),
+    ],
+    "zookeeper/one-server-stands-still": [of("node:/controller_epoch", mzxid=7), of("/ids/2", exists=False)],
+}
+
+
 def test_a_look_survives_the_history() -> None:
     seen = Znode("/brokers/ids/1", True, '{"port": 9092}', 3, 10, 12, 0x1000A, ("a", "b"))
-    for each in (seen, Znode("/controller", False)):
+    for each in (seen, Znode("/controller", False), Znode("node:/controller", False), Znode("session:", True, "lost")):
         text = msgspec.json.encode(each).decode()
         assert znode_text(znode_row(text, 5)) == text
 
@@ -93,10 +145,21 @@ def test_each_case_passes_and_fails_of_a_misbehaving_twin(tmp_path: Path) -> Non
     assert set(TWINS) == {
         case.id for case in own_cases() if "zookeeper" in case.needs and "three-nodes" not in case.needs
     }
-    result = run(RunOptions("kafka:3.9.2?mode=zk", select=tuple(TWINS), run_dir=str(tmp_path / "run")))
-    assert {one.case: one.verdict for one in result.results} == dict.fromkeys(TWINS, Verdict.PASS)
+    _pass_and_fail("kafka:3.9.2?mode=zk", TWINS, tmp_path)
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_what_an_ensemble_shows_between_two_looks_is_judged(tmp_path: Path) -> None:
+    need_kafka()
+    _pass_and_fail("kafka:3.9.2?mode=zk&nodes=3&ensemble=3", OF_AN_ENSEMBLE, tmp_path)
+
+
+def _pass_and_fail(target: str, twins: dict[str, list[Edit]], tmp_path: Path) -> None:
+    result = run(RunOptions(target, select=tuple(twins), run_dir=str(tmp_path / "run")))
+    assert {one.case: one.verdict for one in result.results} == dict.fromkeys(twins, Verdict.PASS)
     for one in result.results:
         history = History.open(Path(one.history))
         assert played(history, None) is Verdict.PASS, one.case
-        for number, edit in enumerate(TWINS[one.case]):
+        for number, edit in enumerate(twins[one.case]):
             assert played(history, edit) is Verdict.FAIL, f"{one.case}: edit {number} passes"

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from brokertrial.suites.targets import open_target, readiness
+from brokertrial.suites.probe.ensemble_watch import Watches
+from brokertrial.suites.probe.znode import Znode
+from brokertrial.suites.probe.zookeeper import ZooKeeperReader
+from brokertrial.suites.targets import TargetNotReady, open_target, readiness
 from brokertrial.suites.targets.apache import settings, zookeeper
 from brokertrial.suites.targets.apache.settings import ClusterMember
 from tests.targets.test_kafka import need_kafka
@@ -34,6 +41,27 @@ def test_a_broker_with_zookeeper_has_no_quorum() -> None:
     assert not any(line.startswith(("process.roles", "node.id", "controller.quorum.voters")) for line in lines)
 
 
+def test_a_server_without_a_majority_answers_and_does_not_serve() -> None:
+    said = b"This ZooKeeper instance is not currently serving requests\n"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_twice() -> None:
+            for _ in range(2):
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(4)
+                    connection.sendall(said)
+
+        thread = threading.Thread(target=answer_twice, daemon=True)
+        thread.start()
+        assert zookeeper.answers(server.getsockname()) == said
+        with pytest.raises(readiness.NotYet, match="not currently serving"):
+            zookeeper.serves(server.getsockname())
+        thread.join(timeout=10)
+    with pytest.raises(readiness.NotYet, match="does not answer"):
+        zookeeper.answers(("127.0.0.1", 1))
+
+
 @pytest.mark.kafka
 def test_a_broker_that_was_killed_comes_back_when_its_session_has_ended(tmp_path: Path) -> None:
     need_kafka()
@@ -44,6 +72,68 @@ def test_a_broker_that_was_killed_comes_back_when_its_session_has_ended(tmp_path
         node.restart()
         assert readiness.ask(node.address).brokers == {1: node.address}
         assert not target.claims["consumer-protocol"]
+
+
+@pytest.mark.kafka
+def test_a_further_broker_has_a_cluster_of_its_own_and_ends_with_the_target(tmp_path: Path) -> None:
+    need_kafka()
+    with open_target("kafka:3.9.2?mode=zk", tmp_path) as target:
+        assert target.zookeeper is not None
+        further = target.zookeeper.further_broker(1, "/beside")
+        further.launch()
+        further.wait_until_it_serves()
+        assert readiness.ask(further.address).brokers == {1: further.address}
+        assert readiness.ask(target.nodes[1].address).brokers == {1: target.nodes[1].address}
+        further.kill()
+        assert target.alive() and further.exit_status is not None
+        second = target.zookeeper.further_broker(1, "")
+        second.launch()
+        with pytest.raises(TargetNotReady, match=r"node 1 exited with status 1 before it served"):
+            second.wait_until_it_serves()
+        left = target.zookeeper.further_broker(7, "/left")
+        left.launch()
+    assert not left.alive() and left.exit_status is not None
+
+
+@pytest.mark.kafka
+def test_watches_notice_what_lies_between_two_looks(tmp_path: Path) -> None:
+    need_kafka()
+    with open_target("kafka:3.9.2?mode=zk", tmp_path) as target:
+        assert target.zookeeper is not None
+        watches, reader = Watches(["/controller", "/none"], ["/brokers/ids"]), ZooKeeperReader(target.zookeeper)
+        try:
+            watches.begin(target.zookeeper.address)
+            begun = [seen for _, seen in watches.take()]
+            assert [seen.path for seen in begun] == [
+                "session:",
+                "node:/controller",
+                "node:/none",
+                "children:/brokers/ids",
+            ]
+            assert [seen.exists for seen in begun] == [True, True, False, True] and begun[3].children == ("1",)
+            reader.delete("/controller")
+            target.zookeeper.servers[1].terminate()
+            target.zookeeper.servers[1].restart()
+            found = [*_noticed(watches, lambda seen: seen.path == "session:" and seen.data == "connected")]
+            later = [seen.czxid for seen in found if seen.path == "node:/controller" and seen.exists]
+            assert all(czxid > begun[1].czxid for czxid in later)
+            assert Znode("session:", True, "suspended") in found
+        finally:
+            reader.close()
+            watches.end()
+        assert watches.take() == []
+
+
+def _noticed(watches: Watches, last: Callable[[Znode], bool]) -> Iterator[Znode]:
+    """Everything up to the last of it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for _, seen in watches.take():
+            yield seen
+            if last(seen):
+                return
+        time.sleep(0.05)
+    raise AssertionError("it was not noticed within 60 s")
 
 
 @pytest.mark.kafka

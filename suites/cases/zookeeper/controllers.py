@@ -1,12 +1,16 @@
 """The controller in ZooKeeper: one at a time, each with an epoch of its own (Kafka up to 3.9)."""
 
+from itertools import pairwise
+
 from brokertrial.faults.kinds.edit_answer import edit_answer
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.zookeeper.brokers import WITHIN_S, gone, registered
+from brokertrial.suites.probe.ensemble_watch import watched
 
 NEEDS = ("zookeeper", "started")
 ELECTIONS = 5
 ANOTHER = edit_answer("controller_id", add=100, api="Metadata")
+OFFICE = ("/controller", "/controller_epoch")
 
 
 def elected(wire, zookeeper, after=-1):
@@ -28,6 +32,25 @@ def shown_everywhere(wire, zookeeper):
         within=WITHIN_S,
         what="Metadata of every broker names the controller that ZooKeeper names",
     )
+
+
+def each_election_by_itself(wire, watch, last):
+    """Each election that a watch noticed, up to this one, wrote the next epoch, in the transaction that made
+    /controller. Of elections in a row it may have missed some: the version of /controller_epoch counts those too."""
+    wire.until(
+        lambda: all(any(last.czxid in (seen.czxid, seen.mzxid) for seen in watch.of(path)) for path in OFFICE),
+        within=WITHIN_S,
+        what=f"a watch notices the election in transaction {last.czxid}",
+    )
+    made = [seen.czxid for seen in watch.of("/controller") if seen.exists]
+    written = {seen.mzxid: seen for seen in watch.of("/controller_epoch") if seen.exists}
+    for before, after in pairwise(written[mzxid] for mzxid in sorted(written)):
+        rose, times = after.number - before.number, after.version - before.version
+        found = f"/controller_epoch went from {before.number} to {after.number} when it was written {times} times"
+        wire.must(rose == times > 0, found)
+        between = [czxid for czxid in made if before.mzxid < czxid < after.mzxid]
+        none = times > 1 or not between
+        wire.must(none, f"/controller was made in {between}; epochs were written in {before.mzxid}, {after.mzxid}")
 
 
 @case(
@@ -69,19 +92,22 @@ def each_election_has_the_next_epoch(wire, nodes, zookeeper):
 
     /controller is deleted several times, as an operator does to replace the controller; each has created a topic
     before: Kafka misses a deletion that comes while a controller takes office, and then no controller is elected.
+    Watches see what comes between two looks.
     """
     last, epoch = elected(wire, zookeeper), zookeeper.controller_epoch()
     wire.must(epoch.ephemeral_owner == 0, "/controller_epoch is ephemeral: epochs would begin again")
-    for _ in range(ELECTIONS):
-        wire.new_topic(partitions=1)
-        zookeeper.delete("/controller")
-        last, before = elected(wire, zookeeper, after=last.czxid), epoch.number
-        epoch = zookeeper.controller_epoch()
-        wire.must(
-            epoch.number == before + 1, f"/controller_epoch was {before}, and is {epoch.number} after one election"
-        )
-        together = epoch.mzxid == last.czxid
-        wire.must(together, f"/controller was made in transaction {last.czxid}, its epoch written in {epoch.mzxid}")
+    with watched(zookeeper, OFFICE) as watch:
+        for _ in range(ELECTIONS):
+            wire.new_topic(partitions=1)
+            zookeeper.delete("/controller")
+            last, before = elected(wire, zookeeper, after=last.czxid), epoch.number
+            epoch = zookeeper.controller_epoch()
+            wire.must(
+                epoch.number == before + 1, f"/controller_epoch was {before}, and is {epoch.number} after one election"
+            )
+            together = epoch.mzxid == last.czxid
+            wire.must(together, f"/controller was made in transaction {last.czxid}, its epoch written in {epoch.mzxid}")
+        each_election_by_itself(wire, watch, last)
     shown_everywhere(wire, zookeeper)
 
 
@@ -94,32 +120,41 @@ def each_election_has_the_next_epoch(wire, nodes, zookeeper):
 )
 def a_deposed_controller_changes_nothing(wire, topic_of, nodes, zookeeper):
     """A controller that was paused until another was elected MUST NOT write partition states any more: their controller
-    epoch MUST NOT fall, and /controller MUST NOT become its own again without an election.
+    epoch MUST NOT fall, not even for a moment, and /controller MUST NOT become its own again without an election.
     """
     topic = topic_of(partitions=6, replicas=3)
+    states = [f"/brokers/topics/{topic}/partitions/{partition}/state" for partition in range(6)]
     deposed = elected(wire, zookeeper)
     node = deposed.fields["brokerid"]
-    nodes.pause(node)
-    gone(wire, zookeeper, node)
-    chosen = elected(wire, zookeeper, after=deposed.czxid)
-    states = _led_by_others(wire, zookeeper, topic, node)
-    nodes.resume(node)
-    registered(wire, zookeeper, node)
-    wire.await_topic(topic)
-    now = zookeeper.controller()
-    wire.must(now.czxid == chosen.czxid, f"/controller was made anew when node {node} came back: {now.fields}")
-    for partition, before in states.items():
-        after = zookeeper.state(topic, partition).fields
-        fell = after["controller_epoch"] < before["controller_epoch"] or after["leader_epoch"] < before["leader_epoch"]
-        wire.must(not fell, f"the state of partition {partition} was {before} and is {after}")
+    with watched(zookeeper, [*OFFICE, *states]) as watch:
+        nodes.pause(node)
+        gone(wire, zookeeper, node)
+        chosen = elected(wire, zookeeper, after=deposed.czxid)
+        _led_by_others(wire, zookeeper, topic, node)
+        nodes.resume(node)
+        registered(wire, zookeeper, node)
+        wire.await_topic(topic)
+        now = zookeeper.controller()
+        wire.must(now.czxid == chosen.czxid, f"/controller was made anew when node {node} came back: {now.fields}")
+        each_election_by_itself(wire, watch, chosen)
+        for path in states:
+            _never_falls(wire, [*watch.of(path), zookeeper.node(path)])
     shown_everywhere(wire, zookeeper)
 
 
+def _never_falls(wire, seen):
+    """Of one state, as it was seen one time after the other."""
+    for before, after in pairwise(seen):
+        wire.must(after.exists, f"{after.path} is gone")
+        for epoch in ("controller_epoch", "leader_epoch"):
+            fell = after.fields[epoch] < before.fields[epoch]
+            wire.must(not fell, f"{after.path} was {before.fields}, and then {after.fields}")
+
+
 def _led_by_others(wire, zookeeper, topic, node):
-    """The states of all partitions once none is led by this node."""
-
-    def found():
-        states = {partition: zookeeper.state(topic, partition).fields for partition in range(6)}
-        return states if all(state.get("leader") != node for state in states.values()) else None
-
-    return wire.until(found, within=WITHIN_S, what=f"no partition of {topic} is led by node {node}")
+    """Waits until no partition is led by this node."""
+    wire.until(
+        lambda: all(zookeeper.state(topic, partition).fields.get("leader") != node for partition in range(6)),
+        within=WITHIN_S,
+        what=f"no partition of {topic} is led by node {node}",
+    )
