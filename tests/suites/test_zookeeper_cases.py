@@ -12,6 +12,8 @@ from brokertrial import RunOptions, run
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.reader import History
 from brokertrial.suites.case import by_id, own_cases
+from brokertrial.suites.closing_look.look import closing_look
+from brokertrial.suites.probe.cluster_settings import ClusterSettings
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.default_topics import DefaultTopicsProbe
 from brokertrial.suites.probe.ensemble_members import ROOT
@@ -19,6 +21,7 @@ from brokertrial.suites.probe.exchanger import TranscriptEntry
 from brokertrial.suites.probe.failures import TranscriptMismatch
 from brokertrial.suites.probe.replay import ReplayExchanger
 from brokertrial.suites.probe.run_case import attempt
+from brokertrial.suites.probe.target_condition import WELL
 from brokertrial.suites.probe.transcript import read_transcript
 from brokertrial.suites.probe.znode import Znode, znode_row, znode_text
 from tests.targets.test_kafka import need_kafka
@@ -64,6 +67,11 @@ def littered(node: Znode) -> Znode:
     return msgspec.structs.replace(node, children=(*node.children, "brokers"))
 
 
+def sooner(node: Znode) -> Znode:
+    """Made in a transaction before the one that it was made in."""
+    return msgspec.structs.replace(node, czxid=node.czxid - 1)
+
+
 TWINS: dict[str, list[Edit]] = {
     "zookeeper/second-broker-of-one-id": [
         later(of("/ids/1", czxid=7)),
@@ -86,7 +94,7 @@ TWINS: dict[str, list[Edit]] = {
         of("/controller_epoch", data="3"),
         of("/controller_epoch", mzxid=7),
         later(of("node:/controller_epoch", data="3")),
-        later(of("node:/controller", czxid=7)),
+        later(lambda node: sooner(node) if node.path == "node:/controller" else node),
     ],
     "zookeeper/topics-are-as-told": [of("/state", ephemeral_owner=7), told("/state", leader_epoch=70)],
     "zookeeper/deletion-removes-everything": [of("/partitions/1/state", exists=False)],
@@ -128,8 +136,9 @@ def played(history: History, edit: Edit | None) -> Verdict:
     scene = msgspec.convert(settings["scene"], CaseContext)
     case, exchanger = by_id()[history.header.case], ReplayExchanger(tape)
     try:
-        wire = DefaultTopicsProbe(exchanger, scene, [("", 0)])
-        return attempt(case, wire, exchanger, {}, lambda: True).verdict
+        wire = DefaultTopicsProbe(exchanger, scene, [("", 0)] * settings["addresses"])
+        wire.set_up = msgspec.convert(settings["set_up"], ClusterSettings)
+        return attempt(case, wire, exchanger, {}, lambda: True, lambda: WELL, closing_look).verdict
     except TranscriptMismatch:
         return Verdict.FAIL  # it went on waiting for what it did not see
 
@@ -159,7 +168,7 @@ def _pass_and_fail(target: str, twins: dict[str, list[Edit]], tmp_path: Path) ->
     result = run(RunOptions(target, select=tuple(twins), run_dir=str(tmp_path / "run")))
     assert {one.case: one.verdict for one in result.results} == dict.fromkeys(twins, Verdict.PASS)
     for one in result.results:
-        history = History.open(Path(one.history))
+        history = History.open(tmp_path / "run" / one.history)
         assert played(history, None) is Verdict.PASS, one.case
         for number, edit in enumerate(twins[one.case]):
             assert played(history, edit) is Verdict.FAIL, f"{one.case}: edit {number} passes"
