@@ -21,6 +21,8 @@ def better(node: Broker, partition: Partition, rack: str, offset: int) -> int:
     """An in-sync follower in the consumer's rack that has the offset, as RackAwareReplicaSelector chooses it; -1: read
     here, for nobody better is there."""
     leading = partition.leading
+    if leading is None and rack and of(node, node.node_id) != rack and bugs.on("Z57"):
+        return partition.leader_id
     if leading is None or not rack or not node.config["replica.selector.class"] or of(node, node.node_id) == rack:
         return LEADER
     ends = {

@@ -270,7 +270,7 @@ class GroupService:
     def _saved(self, group: ClassicGroup, effect: Saved) -> bool:
         group.logged = True
         now_ms = self._node.clock.now_ms()
-        group.since_ms = now_ms
+        group.since_ms = now_ms if group.since_ms < 0 or not bugs.on("Z56") else group.since_ms
         try:
             self._write(group.group_id, [(layout.group_key(group.group_id), layout.group_value(effect, now_ms))])
         except Rejected as rejected:

@@ -162,6 +162,9 @@ def _rebuilt(header: Header, kept: list[Record], horizon: int | None) -> bytes:
     if bugs.on("M36e"):
         kept = [replace(record, headers=()) for record in kept]
     first = 0 if bugs.on("M36b") else kept[0].offset - header.base_offset
+    kept_attributes = header.attributes & ~_DELETE_HORIZON
+    if header.has_delete_horizon and bugs.on("J03"):
+        horizon, kept_attributes = None, header.attributes
     newest = max(record.timestamp for record in kept)
     return build_batch(
         kept,
@@ -173,7 +176,7 @@ def _rebuilt(header: Header, kept: list[Record], horizon: int | None) -> bytes:
         offset_deltas=[record.offset - kept[0].offset + first for record in kept],
         compression=header.compression,
         last_offset_delta=header.last_offset_delta,
-        attributes=header.attributes & ~_DELETE_HORIZON | (0 if horizon is None else _DELETE_HORIZON),
+        attributes=kept_attributes | (0 if horizon is None else _DELETE_HORIZON),
         base_timestamp=kept[0].timestamp if horizon is None else horizon,
         max_timestamp=header.max_timestamp if header.timestamp_type == "append" else newest,
     )

@@ -51,4 +51,6 @@ def _rebuild(log: PartitionLog) -> None:
     if bugs.on("X01"):
         return
     log.producers = ProducerTable()
-    restore_producers(log, [log.active])
+    if bugs.on("J04"):
+        log.active.forget_aborted()
+    restore_producers(log, [] if bugs.on("J04") else [log.active])

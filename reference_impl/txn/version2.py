@@ -41,6 +41,8 @@ def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, ne
         return Transition(t, errors.NONE if same else errors.INVALID_TXN_STATE)
     if commit or (t.state is TransactionState.EMPTY and bugs.on("Z10")):
         return Transition(t, errors.INVALID_TXN_STATE)
+    if _complete(t) and bugs.on("Z58"):
+        return Transition(t)
     return Transition(replace(_prepared(t, commit, now, new_id), started_ms=now))
 
 

@@ -1,13 +1,17 @@
 """Requests of dozens of topics: each is judged separately, and answered once."""
 
 from collections import Counter
+from functools import partial
 
 from brokertrial.suites.case import case
+from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import TOPIC
+from brokertrial.suites.probe.at_once import at_once
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 COUNT, BAD, WITHIN_S = 60, 8, 30
+ROUNDS, MANY, LOOKED_AT = 6, 30, 2
 SETTING = "retention.ms"
 
 
@@ -34,6 +38,43 @@ def each_of_dozens_has_its_own_fate(wire, rng):
     deleted = wire.delete_topic(*rng.sample(good, COUNT))
     _must_answer(deleted, [(row.name, row.error_code) for row in deleted.struct.responses], dict.fromkeys(good, 0))
     _must_be_listed(wire, good, errors.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+@case(
+    "admin/dozens-by-several-at-once",
+    guarantees=["adm-001", "adm-002"],
+    apis={"CreateTopics": 7, "Metadata": 10, "Produce": 3},
+    detects=["J05"],
+)
+def each_topic_is_created_once(wire, rng):
+    """However many clients create the same topics at the same moment, each topic MUST be created for one of them, with
+    the id that it is answered, and be refused to the others with TOPIC_ALREADY_EXISTS (36). What is written to it is
+    there.
+
+    Two clients, six times: both create the same 30 topics.
+    """
+    for turn in range(ROUNDS):
+        names = [wire.name(f"t{turn}-{number}") for number in range(MANY)]
+        rows, to = [wire.topic_row(name) for name in names], wire.controller()
+        asks = [partial(wire.create_topics, rows, to=to, via=f"client {client}") for client in range(2)]
+        made = _made(wire, at_once(wire, asks))
+        for name in rng.sample(names, LOOKED_AT):
+            wire.await_topic(name)
+            found = wire.topic_id(name)
+            wire.must(found == made[name], f"{name} was created with {made[name]}, and has the id {found}")
+            wire.produce(name, batch("a")).must_be_at(0)
+            wire.read_all(name).must_hold("a")
+
+
+def _made(wire, answers):
+    """Name -> id, each of which one client was answered."""
+    made = [(row.name, row.topic_id) for one in answers for row in one.struct.topics if row.error_code == 0]
+    codes = {errors.name(row.error_code) for one in answers for row in one.struct.topics if row.error_code}
+    wire.must(codes == {"TOPIC_ALREADY_EXISTS"}, f"topics are refused with {sorted(codes)}; they exist already")
+    twice = [name for name, times in Counter(name for name, _ in made).items() if times > 1]
+    wire.must(not twice, f"{len(twice)} topics are created for both clients: {twice[:3]}")
+    wire.must(len(made) == MANY, f"{len(made)} topics are created of {MANY}")
+    return dict(made)
 
 
 def _create(wire, names, bad, only_tried):

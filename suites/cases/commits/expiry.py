@@ -147,24 +147,26 @@ def what_a_transaction_may_replace_stays_until_it_ends(wire, topic_of, rng, node
     guarantees=["cmt-013", "cmt-002"],
     apis=APIS,
     needs=["chosen-settings", "started", "partitions", "terminate", "restart"],
-    detects=["V64", "W12"],
+    detects=["V64", "W12", "Z56"],
 )
 def offsets_are_as_old_as_their_group_is_empty(wire, topic_of, rng, nodes):
     """With offsets.retention.minutes=1 an offset MUST be kept for a minute after its commit, or, where its group had
     members, for a minute after the last of them left, also where its coordinator was restarted since, and MUST be
     removed some time after it. Offsets of subscribed topics stay.
 
-    A group without members, one whose member goes after half a minute, one whose member stays.
+    A group without members, two whose members go after half a minute, before the restart and after it, and one whose
+    member stays.
     """
     used, left = topic_of(partitions=2), topic_of(partitions=2, what="left")
     nodes.start_with({**OFTEN, MINUTES: "1"})
     for topic in (used, left):
         wire.await_topic(topic)
-    alone, goes, stays = (ExpiringGroup(wire, kind, used, left, rng) for kind in (ALONE, CLASSIC, CLASSIC))
-    goes.join()
-    stays.join()
+    kinds = (ALONE, CLASSIC, CLASSIC, CLASSIC)
+    alone, goes, follows, stays = groups = [ExpiringGroup(wire, kind, used, left, rng) for kind in kinds]
+    for group in (goes, follows, stays):
+        group.join()
     begun_ms = wire.now_ms()
-    for group in (alone, goes, stays):
+    for group in groups:
         for place in group.places:
             group.commit(place, NEVER, 2)
     committed_ms = wire.now_ms()
@@ -173,18 +175,20 @@ def offsets_are_as_old_as_their_group_is_empty(wire, topic_of, rng, nodes):
     goes.leave()
     emptied_ms = wire.now_ms()
     nodes.stop_and_start(nodes.of_group(goes.name))
+    follows.leave()
+    followed_ms = wire.now_ms()
     _wait_until(wire, begun_ms + EARLY_MS)
-    _must_have(wire, (alone, goes, stays), before_ms=begun_ms + MINUTE_MS)
+    _must_have(wire, groups, before_ms=begun_ms + MINUTE_MS)
 
     _wait_until(wire, committed_ms + MINUTE_MS + OVERDUE_MS)
     alone.offsets = {}
     stays.offsets = {place: kept for place, kept in stays.offsets.items() if place[0] == used}
     for group in (alone, stays):
         wire.eventually(group.must_be_so, within=WITHIN_S)
-    _must_have(wire, (goes,), before_ms=emptied_ms - OVERDUE_MS + MINUTE_MS)
-    _wait_until(wire, emptied_ms + MINUTE_MS + OVERDUE_MS)
-    goes.offsets = {}
-    for group in (alone, goes, stays):
+    _must_have(wire, (goes, follows), before_ms=emptied_ms - OVERDUE_MS + MINUTE_MS)
+    _wait_until(wire, followed_ms + MINUTE_MS + OVERDUE_MS)
+    goes.offsets = follows.offsets = {}
+    for group in groups:
         wire.eventually(group.must_be_so, within=WITHIN_S)
 
 

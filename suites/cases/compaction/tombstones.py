@@ -1,7 +1,7 @@
 """Tombstones at drawn places of their batches: they stay as long as they must, and then they go (KIP-534)."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.compaction.survivors import HOUR_MS, WITHIN_S, cleanable, facts
+from brokertrial.suites.cases.compaction.survivors import HOUR_MS, WITHIN_S, cleanable, cleaned, facts
 from brokertrial.suites.probe import batch
 from brokertrial.wire.records import Record
 
@@ -108,3 +108,44 @@ class Tombstones:
             self.wire.not_applicable(never, "too-slow-here")
         said = f"the tombstones at {self.dead} are still there {WITHIN_S} s later; they had to stay {self.stay_ms} ms"
         self.wire.read_all(self.topic).must(self.stay_ms == DAY_MS or not self.dead, said)
+
+
+@case(
+    "compaction/tombstones-beside-one-that-goes",
+    guarantees=["comp-003", "comp-006", "comp-001"],
+    needs=["topic-settings", "compaction"],
+    detects=["J03"],
+)
+def a_tombstone_stays_though_others_of_its_batch_go(wire, topic_of, rng):
+    """A tombstone MUST stay for delete.retention.ms, as it was, also where the cleaner has written its batch anew in
+    the meantime, since other keys of that batch have new values.
+
+    A batch of two to five tombstones that are kept for a day; one or more of the keys, but not all, get a new value
+    once the cleaner has been there; then it comes by three times more.
+    """
+    topic = cleanable(wire, topic_of, **_kept(DAY_MS))
+    keys = [b"k%d" % number for number in range(rng.randint(2, 5))]
+    again = rng.sample(keys, rng.randint(1, len(keys) - 1))
+    began, codec = wire.now_ms() - 20 * HOUR_MS, rng.choice(CODECS)
+
+    def put(hours, *records):
+        rows = [Record(key, value, (), began + hours * HOUR_MS + at) for at, (key, value) in enumerate(records)]
+        wire.produce(topic, batch(records=rows, compression=codec)).must_succeed()
+        return rows
+
+    put(0, *((key, b"alive") for key in keys))
+    dead = put(1, *((key, None) for key in keys))
+    put(2, (b"end", b"0"))
+    cleaned(wire, topic, keys[0])
+    put(3, *((key, b"alive again") for key in again))
+    put(4, (b"end", b"1"))
+    cleaned(wire, topic, again[0])
+    stay = {facts(row) for row in dead if row.key not in again}
+    for turn in range(3):
+        put(5 + 2 * turn, (b"tick", b"%d" % turn))
+        put(6 + 2 * turn, (b"end", b"%d" % turn))
+        log = cleaned(wire, topic, b"tick")
+        found = {facts(record) for record in log.records if record.value is None}
+        gone = sorted(key for key, *_ in stay - found)
+        log.must(not gone, f"the tombstones of {gone} are gone, or are not as they were; they must stay for a day")
+        log.must(found <= stay, f"the tombstones are {sorted(found)}; they must be {sorted(stay)}")

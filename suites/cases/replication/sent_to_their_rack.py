@@ -16,12 +16,13 @@ ALONE = {"min.insync.replicas": "1"}
     guarantees=["fetch-012", "fetch-008"],
     needs=["three-nodes", "leaders", "partitions", "topic-settings", "chosen-settings", "terminate", "kill", "restart"],
     apis={"Fetch": FOLLOWED_SINCE},
-    detects=["K42", "K43", "D89"],
+    detects=["K42", "K43", "D89", "Z57"],
 )
 def who_has_a_rack_is_sent_to_the_replica_there(wire, nodes, rng):
     """Where brokers have racks and select replicas by them, the leader MUST direct a consumer that names the rack of an
     in-sync follower to it, at once and without records, whether there are any or it would have to wait; it MUST return
-    the records itself to a consumer that names another rack or none, and to all while that follower is dead.
+    the records itself to a consumer that names another rack or none, and to all while that follower is dead. A follower
+    MUST return the records to whoever asks it, whatever his rack.
 
     Asked in drawn versions; when the follower is back, consumers are directed to it again.
     """
@@ -39,6 +40,8 @@ def who_has_a_rack_is_sent_to_the_replica_there(wire, nodes, rng):
     wire.fetch(topic, offset=0, to=near).must_hold("a")
     for rack in (f"rack {leader}", "rack of nobody", ""):
         reader.must_be_served(rack)
+    for rack in (f"rack {near}", f"rack {leader}", f"rack {other}", "rack of nobody", ""):
+        RackReader(wire, topic, near, rng).must_be_served(rack)
     nodes.kill(near)
     wire.until(
         lambda: near not in partition(wire, topic).isr_nodes, within=WITHIN_S, what=f"node {near} is out of sync"
@@ -51,10 +54,10 @@ def who_has_a_rack_is_sent_to_the_replica_there(wire, nodes, rng):
 
 
 class RackReader:
-    """Asks the leader in the name of a rack."""
+    """Asks a replica, the leader mostly, in the name of a rack."""
 
-    def __init__(self, wire, topic, leader, rng):
-        self.wire, self.topic, self.leader, self.rng = wire, topic, leader, rng
+    def __init__(self, wire, topic, replica, rng):
+        self.wire, self.topic, self.replica, self.rng = wire, topic, replica, rng
 
     def _asked(self, rack, offset):
         return self._fetched(self._drawn(), rack, offset, 0, -1)
@@ -84,7 +87,7 @@ class RackReader:
             rack_id=rack,
             topics=[] if offset is None else [named],
         )
-        return self.wire.ask(asked, to=self.leader, version=version).must_succeed()
+        return self.wire.ask(asked, to=self.replica, version=version).must_succeed()
 
     def must_be_sent(self, follower, offset):
         """To a follower, at once; each time that it asks, also in a session in which nothing has changed."""
@@ -94,7 +97,7 @@ class RackReader:
             self.wire.at_once(answer, hidden_s=WAIT_MS / 1_000)
 
     def must_be_served(self, rack):
-        """With the record, by the leader."""
+        """With the record, by who was asked."""
         self._must_say(self._asked(rack, 0), HERE, records=True)
 
     def _must_say(self, answer, where, records):
