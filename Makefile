@@ -53,7 +53,8 @@ differential: .venv/dev
 # answers that were not seen yet (needs Java and Maven; an hour for all). Say it again to go on. One target at a time:
 #   make prove ON='kafka:3.9.2'        make prove ON=reference
 prove: .venv/dev
-	$(BIN)/python -P -m brokertrial.suites.proving.prove $(foreach target,$(ON),'$(target)')
+	$(BIN)/python -P -m brokertrial.suites.proving.prove $(foreach target,$(ON),'$(target)'); proven=$$?; \
+	$(BIN)/python -P -m brokertrial.ci.reference_pages >/dev/null; exit $$proven
 
 # The same of pairs of case and situation (suites/situations/pairs.json):
 #   make prove-pairs     make prove-pairs ON='kafka:4.4.0?nodes=3 --situation stop,crash'
