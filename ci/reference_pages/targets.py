@@ -28,7 +28,7 @@ RELEASES = ("4.4.0", "4.3.1", "3.9.2")
 """Those that the proof record knows."""
 NEWEST = RELEASES[0]
 EVERYTHING = f"kafka:{NEWEST}?nodes=3"
-ZOOKEEPER = (f"kafka:{RELEASES[-1]}?mode=zk", f"kafka:{RELEASES[-1]}?mode=zk&nodes=3")
+ZOOKEEPER = (f"kafka:{RELEASES[-1]}?mode=zk", f"kafka:{RELEASES[-1]}?mode=zk&nodes=3&ensemble=3")
 LEVELS = {"group.version": (LATER["consumer-protocol"].on_since, 1), "transaction.version": ((4, 0), 2)}
 """Which finalized features a new cluster of a release has, and the level."""
 
