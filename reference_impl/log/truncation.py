@@ -51,6 +51,8 @@ def _rebuild(log: PartitionLog) -> None:
     if bugs.on("X01"):
         return
     log.producers = ProducerTable()
+    indexed = [log.active]
     if bugs.on("J04"):
         log.active.forget_aborted()
-    restore_producers(log, [] if bugs.on("J04") else [log.active])
+        indexed = []
+    restore_producers(log, indexed)
