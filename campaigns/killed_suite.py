@@ -2,10 +2,11 @@
 
     python -m campaigns.killed_suite [--times 50] [--seed N] [--only networks,toxiproxy]
 
-A run is started as a person does, in turn on each kind of target, and killed some seconds later: the command, the
-process of the run, or both at once, by lot. Whatever it started carries a word in its environment (the processes, and
-so the network namespaces and packet rules that they hold; proxies are processes too), or the label of its containers.
-Nothing of that may be there half a minute later, and what the run had recorded must be readable.
+A run is started as a person does, in turn on each kind of target, and killed some seconds later, by lot: the command
+alone, the process of the run and then the command, or both at once. Whatever it started carries a word in its
+environment (the processes, and so the network namespaces and packet rules that they hold; proxies are processes too),
+or the label of its containers. Nothing of that may be there half a minute later, and what the run had recorded must be
+readable.
 
 A line for each time, then how often each kind was tried. Exit status 1 when something was left, or a history could not
 be read.
@@ -37,7 +38,7 @@ from brokertrial.suites.targets.containers import engine
 WORD = "BROKERTRIAL_KILLED_SUITE"
 GONE_WITHIN_S = 30.0
 MOMENTS_S = (1.0, 40.0)
-VICTIMS = ("the command", "the process of the run", "both")
+VICTIMS = ("the command", "the run, then it", "both")
 KAFKA = "kafka:4.4.0"
 
 
@@ -109,7 +110,7 @@ def _in_turn(names: list[str]) -> Iterator[str]:
 
 
 def _once(kind: Kind, moment_s: float, victim: str) -> Outcome:
-    with tempfile.TemporaryDirectory(prefix="brokertrial-killed-") as folder:
+    with tempfile.TemporaryDirectory(prefix="brokertrial-killed-", ignore_cleanup_errors=True) as folder:
         word = Path(folder).name
         suite = _started(kind, Path(folder), word)
         try:
