@@ -10,19 +10,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from brokertrial.faults.apart import UnmetCut
 from brokertrial.faults.journal import FaultJournal, heal
 from brokertrial.faults.node_control import NodeControl, TakesSettings
+from brokertrial.faults.packets import NetworkControl, both_ways
 
 
 @contextmanager
-def journaled(node_controls: Mapping[int, NodeControl], path: Path) -> Iterator[dict[int, NodeControl]]:
+def journaled(
+    node_controls: Mapping[int, NodeControl], path: Path, network: NetworkControl | None = None
+) -> Iterator[dict[int, NodeControl]]:
     """The same nodes; the journal is gone afterwards if nothing is left to undo.
 
+    With the `network` that they live in they can be cut off too: that needs no journal, for it ends with the suite.
     Whoever leaves by an exception, as Ctrl-C does, leaves the undoing to us: each sentence on it is a note of that.
     """
     try:
         with FaultJournal(path) as journal:
-            yield {node: JournaledVictim(node_control, journal) for node, node_control in node_controls.items()}
+            yield {node: JournaledVictim(control, journal, network) for node, control in node_controls.items()}
     except BaseException as error:
         for sentence in heal(path):
             error.add_note(sentence)
@@ -32,9 +37,10 @@ def journaled(node_controls: Mapping[int, NodeControl], path: Path) -> Iterator[
 class JournaledVictim:
     """A Victim that notes each act before it is done, and its undoing after."""
 
-    def __init__(self, node_control: NodeControl, journal: FaultJournal) -> None:
+    def __init__(self, node_control: NodeControl, journal: FaultJournal, network: NetworkControl | None = None) -> None:
         self._node_control = node_control
         self._journal = journal
+        self._network = network
 
     @property
     def node_id(self) -> int:
@@ -79,6 +85,19 @@ class JournaledVictim:
         if not isinstance(self._node_control, TakesSettings):
             raise TypeError(f"node {self.node_id} cannot be started with other settings")
         self._node_control.choose(settings)
+
+    def cut_off(self) -> None:
+        network = self._its_network()
+        network.apply(self._entry("cut"), both_ways([self.node_id], network.members.others([self.node_id])))
+
+    def rejoin(self) -> None:
+        if not self._its_network().heal(self._entry("cut")):
+            raise UnmetCut(f"no packet met the cut of node {self.node_id}")
+
+    def _its_network(self) -> NetworkControl:
+        if self._network is None:
+            raise TypeError(f"node {self.node_id} lives in no network of its own")
+        return self._network
 
     def alive(self) -> bool:
         return self._node_control.alive()

@@ -20,7 +20,7 @@ from brokertrial.wire import errors, records
 from brokertrial.wire.aio import AsyncConnection
 from brokertrial.wire.codec import Malformed
 from brokertrial.wire.conversation import ConnectionFailed
-from brokertrial.wire.messages import Struct, request
+from brokertrial.wire.messages import Struct, request, response
 
 if TYPE_CHECKING:
     from brokertrial.reference_impl.replica.local_node import LocalNode
@@ -54,6 +54,8 @@ class BrokerMembership:
         self._may_stop = asyncio.Event()
         self._blocks: list[int] = []
         self._tasks: list[asyncio.Task[None]] = []
+        self._lost_line = False
+        """Whether the line on which the metadata log comes in is a new one."""
 
     # Life
 
@@ -127,6 +129,7 @@ class BrokerMembership:
                     await self._fetch_metadata(connection, wait_ms=_WAIT_MS)
             except _RESTING as error:
                 log.info("the metadata log is cut off: %s", error)
+                self._lost_line = True
             finally:
                 await connection.close()
             await asyncio.sleep(_AGAIN_S)
@@ -145,10 +148,12 @@ class BrokerMembership:
             for record in batch.records():
                 if record.offset == journal.end and record.value is not None:
                     text = bytes(record.value)
-                    if was_away and b'"topic_deleted"' in text and bugs.on("K29"):
+                    passed_by = was_away and b'"topic_deleted"' in text and bugs.on("K29")
+                    if passed_by or (self._lost_line and b'"topic_configs"' in text and bugs.on("B12")):
                         text = b'{"kind":"cluster","id":"%s"}' % journal.image.cluster_id.encode()
                     journal.follow(text)
                     await asyncio.sleep(0)  # a record may mean much work: signs of life go out in between
+        self._lost_line = False
         self._applied.set()
         end: int = part.high_watermark
         return end
@@ -234,8 +239,8 @@ class BrokerMembership:
 
         It is asked again where the connection breaks, for a while, as Kafka does (NodeToControllerRequestThread).
         """
-        answer = await self._until_answered(message, version)
-        while not (await self._heartbeat()).is_caught_up:
+        answer, heard = await self._until_answered(message, version)
+        while heard and not (await self._heartbeat()).is_caught_up:
             self._applied.clear()
             try:
                 async with asyncio.timeout(0.05):
@@ -244,13 +249,16 @@ class BrokerMembership:
                 pass
         return answer
 
-    async def _until_answered(self, message: Struct, version: int) -> Struct:
+    async def _until_answered(self, message: Struct, version: int) -> tuple[Struct, bool]:
+        """The answer, and whether it is the controller's."""
         deadline_s = self._node.clock.monotonic() + _FORWARD_S
         while True:
             try:
-                return await self._once(message, version)
+                return await self._once(message, version), True
             except _RESTING as error:
                 log.info("%s to the controller: %s", message._api, error)
+                if message._api == "CreatePartitions" and bugs.on("B11"):
+                    return response("CreatePartitions", results=[{"name": row.name} for row in message.topics]), False
                 if self._node.clock.monotonic() >= deadline_s:
                     raise CloseConnection(f"the controller did not answer {message._api}") from error
                 await asyncio.sleep(_AGAIN_S)

@@ -170,6 +170,11 @@ class Nodes:
         if why_not := self._exchanger.act(f"damage {node}", partial(damage, log_dirs, topic, 0, how)):
             self._wire.not_applicable(why_not, "missing-capability")
 
+    def outcome_of(self, what: str, node: int, act: Callable[[NodeControl], None]) -> str:
+        """Does to a node what the case undoes by itself: DONE, or in one line why that did not work."""
+        self.hurt = True
+        return self._do(what, node, act, must_work=False)
+
     def memory(self) -> dict[int, int]:
         """What each node that is a process of ours holds now, in MiB; from here on its peak is counted anew."""
         return self._measured(MEMORY, resident_now)

@@ -1,0 +1,20 @@
+"""A node that lives in a network of its own: what a wire case may do to the lines between it and the others."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+
+class UnmetCut(Exception):
+    """No packet met the cut: it had no effect."""
+
+
+@runtime_checkable
+class LivesInNetwork(Protocol):
+    """A node that can be cut off from all other nodes, controllers included; its clients reach it still."""
+
+    def cut_off(self) -> None:
+        """Nothing passes any more, in either direction."""
+
+    def rejoin(self) -> None:
+        """Everything passes again; raises UnmetCut where no packet was kept from passing."""
