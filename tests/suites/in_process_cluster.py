@@ -2,7 +2,8 @@
 
 Each broker, and the controller, has an event loop of its own. They share one clock, which moves only when none of them
 has anything to do. Connections, of the case and between nodes, are memory. A node that is killed is run no more, one
-that is frozen is not run until it goes on, and what comes for it waits.
+that is frozen is not run until it goes on, and what comes for it waits, as does what is sent to and from one that is
+cut off.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import asyncio
 import itertools
 import os
 import selectors
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from brokertrial.faults.apart import UnmetCut
+from brokertrial.faults.packets import Service
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.broker.node import Node
 from brokertrial.reference_impl.settings.config import BrokerConfig
@@ -29,12 +32,14 @@ from brokertrial.suites.result import Outcome
 from brokertrial.suites.targets.reference import replicated
 from tests.suites.in_process import NOW_MS
 from tests.suites.in_process_connection import End, MemoryServer
+from tests.suites.in_process_cuts import CONTROLLER, Cuts
 
-CONTROLLER, CONTROLLER_ID = 0, 100
+CONTROLLER_ID = 100
 NODES = 3
 READY_S, STOP_S = 90.0, 15.0
 A_REQUEST_S = 0.0005
 """What asking takes, so that nobody asks for ever at one moment."""
+CONNECT_AGAIN_S = 0.2
 FOREVER = float("inf")
 BURIALS = 20
 
@@ -186,7 +191,7 @@ class Member:
         loop, self.loop.dead, self.ready = self.loop, True, False
         for end in self.ends:
             end.closed = True
-            end.other.other_is_gone()
+            end.pass_on(end.other.other_is_gone)
         self._cluster.left_behind.append((loop, [end.protocol for end in self.ends]))
         self.ends.clear()
 
@@ -195,6 +200,14 @@ class Member:
 
     def resume(self) -> None:
         self.loop.frozen = False
+
+    def cut_off(self, service: Service = "any", others: Sequence[int] = ()) -> None:
+        parted = others or [node for node in self._cluster.members if node != self.node_id]
+        self._cluster.cuts.begin(self.node_id, service, parted)
+
+    def rejoin(self) -> None:
+        if not self._cluster.cuts.end(self.node_id):
+            raise UnmetCut(f"nothing met the cut of node {self.node_id}")
 
     def accepts(self, end: End) -> bool:
         """Whether it takes a connection."""
@@ -218,6 +231,7 @@ class InProcessCluster:
         self.now_s, self._ns = 0.0, 0
         self.tape: list[TranscriptEntry] = []
         self.left_behind: list[tuple[NodeLoop, list[Any]]] = []
+        self.cuts = Cuts()
         self._lines: dict[str, End] = {}
         self._real = (asyncio.open_connection, os._exit)
         asyncio.open_connection, os._exit = self._open_connection, self._exit
@@ -261,6 +275,8 @@ class InProcessCluster:
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
         end, member = End(loop, protocol), self._member_at(port)
         await asyncio.sleep(0)
+        while member is not None and self.cuts.part(loop.member.node_id, member.node_id):
+            await asyncio.sleep(CONNECT_AGAIN_S)
         if member is None or not member.accepts(end):
             raise ConnectionRefusedError("nobody listens there")
         loop.member.ends.add(end)

@@ -25,7 +25,15 @@ class End(asyncio.Transport):
 
     def write(self, data: Any) -> None:
         if not self.closed:
-            self.other.take(bytes(data))
+            sent = bytes(data)
+            self.pass_on(lambda: self.other.take(sent))
+
+    def pass_on(self, act: Callable[[], None]) -> None:
+        """To the other end, as far as nothing keeps it from there."""
+        if self.loop is None or self.other.loop is None:
+            act()
+        else:
+            self.loop.cluster.cuts.pass_on(self.loop.member.node_id, self.other.loop.member.node_id, act)
 
     def writelines(self, list_of_data: Any) -> None:
         self.write(b"".join(list_of_data))
@@ -65,7 +73,7 @@ class End(asyncio.Transport):
     def close(self) -> None:
         if not self.closed:
             self.closed = True
-            self.other.other_is_gone()
+            self.pass_on(self.other.other_is_gone)
             self._soon(self._lose)
 
     abort = close
