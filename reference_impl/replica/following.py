@@ -46,7 +46,8 @@ class Following:
         """From now on, or in a new leader epoch, this partition comes from there."""
         self._partitions[key] = partition
         self._changed[key] = None
-        self._forgotten.pop(key, None)
+        if not bugs.on("J08"):
+            self._forgotten.pop(key, None)
         self._later.pop(key, None)
 
     def leave(self, key: TopicIdPartition) -> None:

@@ -142,7 +142,7 @@ class Replicas:
 
     def _give_up(self, topic: TopicImage, index: int, partition: Partition) -> None:
         """The partition lives elsewhere now."""
-        if partition.leading is not None:
+        if partition.leading is not None and not bugs.on("J10"):
             self._tell(partition, leads=False)
         self._remove(topic.id, topic.name, index)
 
@@ -169,6 +169,8 @@ class Replicas:
             partition = self._partitions.get((topic.name, index))
             if partition is None and bugs.on("D84"):
                 return
+            if partition is not None and partition.leading is None and bugs.on("J06"):
+                continue
             if partition is not None:
                 partition.rules = _as_before(rules, partition.rules, partition.log.settings)
                 partition.log.settings = partition.rules.log
@@ -266,7 +268,8 @@ class Replicas:
     def save_high_watermarks(self) -> None:
         """Writes down what is known to be replicated, for the next start; losing it costs a moment's wait, no more."""
         path = self._node.config.data / _HIGH_WATERMARKS
-        lines = [f"{one.high_watermark} {one.index} {one.topic}\n" for one in self._partitions.values()]
+        kept = [one for one in self._partitions.values() if one.leading is not None or not bugs.on("J11")]
+        lines = [f"{one.high_watermark} {one.index} {one.topic}\n" for one in kept]
         path.with_suffix(".new").write_text("".join(lines), "utf-8")
         path.with_suffix(".new").replace(path)
 

@@ -150,7 +150,7 @@ class FollowerSession:
         data = b""
         if position.offset < log.end_offset:
             data = log.read(position.offset, limit, log.end_offset, at_least_one=first)
-            if not data:
+            if not data and not bugs.on("J07"):
                 self._fresh[key] = None  # no room for it this time
         told = (position.told_high_watermark, position.told_start)
         if not data and told == (partition.high_watermark, log.start_offset):
