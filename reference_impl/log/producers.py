@@ -196,6 +196,8 @@ class ProducerTable:
             return RejectedBatch(
                 errors.TRANSACTION_COORDINATOR_FENCED, f"coordinator epoch {coordinator_epoch} is over"
             )
+        if coordinator_epoch > entry.coordinator_epoch and entry.open_transaction is None and bugs.on("J09"):
+            return RejectedBatch(errors.INVALID_TXN_STATE, "nothing is open that another coordinator could end")
         return None
 
     def record_marker(self, marker: Header, coordinator_epoch: int, *, commit: bool) -> Completed | None:
