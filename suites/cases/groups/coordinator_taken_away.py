@@ -15,7 +15,7 @@ from brokertrial.suites.probe.coordinator_writes import (
 from brokertrial.wire.messages import request
 
 STAYS = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 15_000}
-"""Nobody falls silent while the log is on its way; who is waited for in vain is missed before the case ends."""
+"""No member falls silent while the log is on its way."""
 
 
 @case(

@@ -29,7 +29,7 @@ def it_gives_out_what_was_given_out(wire, nodes, rng):
     longer than it takes to save that (replica.high.watermark.checkpoint.interval.ms): consumers do not go back.
 
     Two replicas, and both are needed (min.insync.replicas): the one that is back alone cannot find out anew what is
-    committed. It leads, or nobody does and it serves what it has, or no consumer is served.
+    committed. It leads, or no node does and it serves what it has, or no consumer is served.
     """
     if wire.setting(SAVED) is not None:
         wire.needs_setting(SAVED, at_most=SAVED_MS)
