@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
+
+from brokertrial.faults.packets import Service
 
 
 class UnmetCut(Exception):
@@ -11,10 +14,10 @@ class UnmetCut(Exception):
 
 @runtime_checkable
 class LivesInNetwork(Protocol):
-    """A node that can be cut off from all other nodes, controllers included; its clients reach it still."""
+    """A node that can be cut off from all other nodes; its clients reach it still."""
 
-    def cut_off(self) -> None:
-        """Nothing passes any more, in either direction."""
+    def cut_off(self, service: Service = "any", others: Sequence[int] = ()) -> None:
+        """Nothing passes any more, in either direction: to all or these others, for any purpose or a service."""
 
     def rejoin(self) -> None:
         """Everything passes again; raises UnmetCut where no packet was kept from passing."""

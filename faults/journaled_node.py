@@ -5,7 +5,7 @@ A trial needs none of this: its schedule keeps the journal (faults/process_fault
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -13,7 +13,7 @@ from typing import Literal
 from brokertrial.faults.apart import UnmetCut
 from brokertrial.faults.journal import FaultJournal, heal
 from brokertrial.faults.node_control import NodeControl, TakesSettings
-from brokertrial.faults.packets import NetworkControl, both_ways
+from brokertrial.faults.packets import NetworkControl, Service, both_ways
 
 
 @contextmanager
@@ -86,9 +86,10 @@ class JournaledVictim:
             raise TypeError(f"node {self.node_id} cannot be started with other settings")
         self._node_control.choose(settings)
 
-    def cut_off(self) -> None:
+    def cut_off(self, service: Service = "any", others: Sequence[int] = ()) -> None:
         network = self._its_network()
-        network.apply(self._entry("cut"), both_ways([self.node_id], network.members.others([self.node_id])))
+        parted = others or network.members.others([self.node_id])
+        network.apply(self._entry("cut"), both_ways([self.node_id], parted, service))
 
     def rejoin(self) -> None:
         if not self._its_network().heal(self._entry("cut")):

@@ -2,8 +2,6 @@
 
 from brokertrial.suites.probe.admin import SET, TOPIC
 from brokertrial.suites.probe.failures import NoResponse
-from brokertrial.suites.probe.fitting import fitted
-from brokertrial.suites.probe.rendering import errors_in
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, request
 
@@ -56,6 +54,11 @@ class TopicChanges:
                 change.acknowledged = not answer.error
             except NoResponse:
                 self.wire.drop_lines(node)  # the answer may still come, and is not that to another request
+
+    def acknowledged_by(self, requests):
+        """What is known by now of requests for them, one for each."""
+        for change, request_ in zip(self.all, requests, strict=True):
+            change.acknowledged = request_.acknowledged
 
     def must_be_so(self, nodes):
         """These nodes show each topic alike: changed, or, where that was not acknowledged, as it was."""
@@ -117,31 +120,6 @@ class TopicChanges:
     def _deletion(self, topic):
         rows = [{"name": topic, "topic_id": ZERO_UUID}]
         return request("DeleteTopics", topics=rows, topic_names=[topic], timeout_ms=TAKES_S * 1000)
-
-
-class OpenRequest:
-    """A request on a connection of its own, whose answer may come before the heal, after it, or never."""
-
-    def __init__(self, wire, node, change):
-        self.wire, self.change, self.api = wire, change, change.request._api
-        self.version = wire.versions(self.api)[-1]
-        self.line = wire.connect(f"{change.topic} alone", node)
-        whole = wire.frame(fitted(change.request, self.version), self.version, correlation_id=1)
-        self.line.send_bytes(whole, self.api)
-        self.over = False
-
-    def await_answer(self, within):
-        """Takes the answer, if it comes in this time; a connection that is closed brings none any more."""
-        if self.over:
-            return
-        try:
-            frame = self.line.receive_bytes(within, self.api)
-        except NoResponse:
-            self.over = not self.line.open
-            return
-        self.over = True
-        answer = self.wire.decoded(self.api, self.version, frame, correlation_id=1)
-        self.change.acknowledged = not any(errors_in(answer))
 
 
 def words(shown):

@@ -1,7 +1,8 @@
 """Administrators while a node is cut off: what is acknowledged is known to all, what is not is done whole or not."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.partition._changes import OpenRequest, TopicChanges
+from brokertrial.suites.cases.partition._changes import TopicChanges
+from brokertrial.suites.cases.partition._open_request import OpenRequest, await_answers
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.apart import apart
 
@@ -69,20 +70,15 @@ def a_node_alone_acknowledges_no_change(wire, nodes, rng):
         alone, meanwhile = TopicChanges(wire, leader=cut), TopicChanges(wire, leader=cut)
         others = [node for node in wire.nodes if node != cut]
         with apart(nodes, cut):
-            open_requests = [OpenRequest(wire, cut, change) for change in alone.all]
+            open_requests = [OpenRequest(wire, cut, change.request, change.topic) for change in alone.all]
             meanwhile.ask([rng.choice(others) for _ in meanwhile.all])
             await_answers(open_requests, FOR_S, 0.2)
+            alone.acknowledged_by(open_requests)
             wire.eventually(lambda at=others, of=alone: of.must_be_so(at), within=WITHIN_S)
         await_answers(open_requests, WITHIN_S, 5)
+        alone.acknowledged_by(open_requests)
         for changes in (alone, meanwhile):
             wire.eventually(lambda of=changes: of.must_be_so(wire.nodes), within=WITHIN_S)
         others_did = others_did or any(change.acknowledged for change in meanwhile.all)
     if not others_did:
         wire.unclear("the others acknowledged nothing while one was cut off", "unobserved")
-
-
-def await_answers(open_requests, first_s, other_s):
-    """They were sent at the same time: what is late for the first is late for the others."""
-    open_requests[0].await_answer(first_s)
-    for request in open_requests[1:]:
-        request.await_answer(other_s)
