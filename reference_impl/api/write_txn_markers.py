@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
 from brokertrial.wire import errors
@@ -34,7 +35,7 @@ async def _replicated(
 ) -> Struct:
     states = await settled((one for _, one in open_marks), context.node.clock, _WITHIN_S)
     for (line, _), state in zip(open_marks, states, strict=True):
-        line["error_code"] = state
+        line["error_code"] = errors.NONE if state == errors.NOT_LEADER_OR_FOLLOWER and bugs.on("B18") else state
     return response("WriteTxnMarkers", markers=markers)
 
 

@@ -50,6 +50,9 @@ def _settled(
     leader = placement.leader if placement.leader in alive and placement.leader in isr else NOBODY
     if leader == NOBODY:
         leader = next((one for one in alive if one in isr or bugs.on("B08")), NOBODY)
+    if alive and unclean(topic) and bugs.on("B15"):
+        leader = alive[0]
+        isr = isr if leader in isr else [leader]
     if leader == NOBODY and alive and (unclean(topic) or bugs.on("M33a")):
         leader, isr = alive[0], [alive[0]]
     fields: dict[str, object] = {}
@@ -110,6 +113,7 @@ def reassigned(image: Image, topic: TopicImage, index: int, target: list[int]) -
         return _held_by(image, topic, index, target, [one for one in placement.isr if one in target])
     replicas = [*target, *removing]
     isr = [one for one in placement.isr if one in replicas]
+    isr += [one for one in adding if one not in isr and _eligible(image, one) and bugs.on("B20")]
     return change(topic, index, replicas=replicas, isr=isr, adding=adding, removing=removing)
 
 
@@ -142,7 +146,7 @@ def _held_by(
     placement = topic.placements[index]
     alive = [one for one in target if _eligible(image, one)]
     leader = placement.leader if placement.leader in isr else next((one for one in alive if one in isr), NOBODY)
-    if leader == NOBODY and alive and unclean:
+    if alive and unclean and (leader == NOBODY or bugs.on("J12")):
         leader, isr = alive[0], [alive[0]]
     fields: dict[str, object] = {"replicas": target, "isr": isr, "adding": [], "removing": []}
     if leader != placement.leader:

@@ -132,7 +132,7 @@ def _advance(partition: Partition, part: Struct, *, begins: bool) -> bool:
         partition.start_over(part.high_watermark)
         return True
     if part.error_code == errors.OFFSET_OUT_OF_RANGE:
-        partition.start_over(part.log_start_offset)
+        partition.start_over(part.high_watermark if bugs.on("B21") else part.log_start_offset)
         return True
     if part.error_code:
         return False

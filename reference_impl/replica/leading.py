@@ -40,6 +40,9 @@ class Leading:
         self.me = me
         self.epoch_start = epoch_start
         self.followers = {one: FollowerProgress(caught_up_s=now_s) for one in replicas if one != me}
+        if bugs.on("B13"):
+            for one in self.followers.keys() & set(isr):
+                self.followers[one].end_offset = epoch_start
         self.isr = frozenset(isr)
         self.partition_epoch = partition_epoch
         self.proposed: Proposal | None = None

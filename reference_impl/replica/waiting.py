@@ -22,9 +22,10 @@ class LogPosition(NamedTuple):
     def state(self) -> int | None:
         """0 once all below is replicated, an error once that can no more be known, None while it is open."""
         partition = self.partition
-        if partition.leading is None or partition.leader_epoch != self.leader_epoch or partition.deleted:
+        over = partition.leading is None or partition.leader_epoch != self.leader_epoch
+        if partition.deleted or (over and not bugs.on("B14")):
             return errors.NOT_LEADER_OR_FOLLOWER
-        if partition.high_watermark < self.end_offset and not bugs.on("M34b"):
+        if partition.leading is None or (partition.high_watermark < self.end_offset and not bugs.on("M34b")):
             return None
         return errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else errors.NONE
 

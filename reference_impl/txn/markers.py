@@ -55,6 +55,8 @@ class MarkerSender:
 
     async def _finish(self, transaction: Transaction, missing: set[TopicPartition], epoch: int, commit: bool) -> None:
         try:
+            if bugs.on("B17"):
+                missing = await self._sent(transaction, missing, epoch, commit)
             if await self._decided(transaction):
                 while missing := await self._sent(transaction, missing, epoch, commit):
                     await asyncio.sleep(_AGAIN_S)
