@@ -53,7 +53,7 @@ def every_log_follows_its_transactions(wire, topic_of, rng):
     to several of them, and to one that does not exist; records are also deleted from the front, of open transactions
     too.
     """
-    _follow(wire, topic_of, rng, 60)
+    follow(wire, topic_of, rng, 60)
 
 
 @case(
@@ -73,16 +73,19 @@ def every_log_follows_its_transactions_over_restarts(wire, topic_of, rng, nodes)
     """
     acts = {12: nodes.stop_and_start, 24: nodes.crash, 36: nodes.stop_and_start, 48: nodes.crash}
 
-    def disturb(turn, topic):
+    def disturb(turn, *topics):
         if turn in acts:
-            acts[turn](nodes.of(topic))
-            return True
-        return False
+            acts[turn](nodes.of(topics[0]))
+            for topic in topics:
+                wire.await_topic(topic)
+        return turn in acts
 
-    _follow(wire, topic_of, rng, 52, disturb, turns_before=acts, configs={"segment.ms": "60000"})
+    follow(wire, topic_of, rng, 52, disturb, turns_before=acts, configs={"segment.ms": "60000"})
 
 
-def _follow(wire, topic_of, rng, turns, disturb=None, turns_before=(), **settings):
+def follow(wire, topic_of, rng, turns, disturb=None, turns_before=(), **settings):
+    """Drawn steps. `disturb` may do something after each turn, and says whether; all transactions are open before
+    these turns."""
     topic, other = topic_of(partitions=2, **settings), topic_of(what="other", **settings)
     logs = {(topic, 0): Log(), (topic, 1): Log(), (other, 0): Log()}
     running = [Running(wire.producer(wire.name(f"x{number}"), timeout_ms=120_000)) for number in range(3)]
@@ -114,9 +117,7 @@ def _follow(wire, topic_of, rng, turns, disturb=None, turns_before=(), **setting
             wire.delete_records(*place, offset=log.start).must_succeed()
         if turn in turns_before:
             _all_open(wire, logs, running, backwards=list(turns_before).index(turn) // 2 % 2, **made_at)
-        if disturb and disturb(turn, topic):
-            for name in (topic, other):
-                wire.await_topic(name)
+        if disturb and disturb(turn, topic, other):
             for each, its_log in logs.items():
                 _must_be_described(wire, each, its_log, running)
                 _must_hold(wire, each, its_log, running)
