@@ -1,14 +1,15 @@
 """How many generated bugs of the bundled broker the wire cases show.
 
     pip install cosmic-ray
-    python bench/generated_mutants.py --sample 100 --seed 1 [--table generated.jsonl] [--confirm]
+    python bench/generated_mutants.py --sample 100 --seed 1 [--table generated.jsonl] [--confirm] [--nodes 3]
 
 A mutant is one line of reference_impl that is otherwise (mutation_operators.py), in a module that decides what a client
 sees; kind and place are drawn by the seed. Each is a broker of its own, and all wire cases that one node is enough for
-are put to it in one process, on virtual time (in_process.py): half a minute for one that survives. With `--confirm`
-what accuses there counts only if a run with real processes accuses too. Brokers that die, or that fail over 5 % of the
-cases, are counted apart. What survives may be no bug that a client could see: these lines are to be read by a person.
-A table that holds mutants already is gone on with.
+are put to it in one process, on virtual time (in_process.py): half a minute for one that survives. With `--nodes 3` the
+modules are those that matter where there are several nodes, and the cases those that need several: three minutes. With
+`--confirm` what accuses there counts only if a run with real processes accuses too. Brokers that die, or that fail over
+5 % of the cases, are counted apart. What survives may be no bug that a client could see: these lines are to be read by
+a person. A table that holds mutants already is gone on with.
 """
 
 from __future__ import annotations
@@ -27,7 +28,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from broker_copy import BROAD, BROKER, ROOT, broker_copy, looked_at, wire_cases
 from in_process import Said, accused, entries
 
-FOLDERS = ("api", "group", "txn", "log", "replica", "coordinator", "settings")
+from brokertrial.suites.case import own_cases
+from brokertrial.suites.proving.mutants import CLUSTER_NEEDS
+
+FOLDERS = {
+    1: ("api", "group", "txn", "log", "replica", "coordinator", "settings"),
+    3: ("replica", "control", "coordinator", "txn", "broker"),
+}
+"""By the number of nodes."""
 SEVERAL_NODES = ("following.py", "fetcher.py", "peers.py", "powercut.py", "spoil.py", "synced.py")
 """What runs only where there are other nodes, or where power is cut."""
 PLANTED = "bugs.on("
@@ -55,7 +63,7 @@ def main() -> None:
         [msgspec.json.decode(row, type=Scored) for row in table.read_bytes().splitlines()] if table.exists() else []
     )
     known = {(one.file, one.line, one.after) for one in scores}
-    for one, text in drawn(options.sample, Random(options.seed)):
+    for one, text in drawn(options.sample, Random(options.seed), options.nodes):
         if (one.file, one.line, one.after) in known:
             continue
         with broker_copy() as copy:
@@ -73,12 +81,17 @@ def main() -> None:
 
 
 def _score(one: Scored, options: argparse.Namespace) -> None:
+    chosen = entries(seed=options.seed, nodes=options.nodes)
+    if options.nodes > 1:
+        for_clusters = {case.id for case in own_cases() if CLUSTER_NEEDS.intersection(case.needs)}
+        chosen = [name for name in chosen if name in for_clusters]
     most = int(BROAD * len(wire_cases()))
-    accusing = accused(entries(seed=options.seed), 1 if options.first else most + 1)
+    accusing = accused(chosen, 1 if options.first else most + 1, options.nodes)
     one.by, one.sentence = [said.entry for said in accusing][:6], accusing[0].sentence if accusing else ""
     one.kill = "broad" if len(accusing) > most else "dead" if _dies(accusing) else "killed" if accusing else "survived"
     if one.kill == "killed" and options.confirm:
-        found = looked_at(one.by[:4], seed=options.seed, jobs=options.jobs, of=len(wire_cases()))
+        target = "reference" if options.nodes == 1 else f"reference:{options.nodes}"
+        found = looked_at(one.by[:4], target=target, seed=options.seed, jobs=options.jobs, of=len(wire_cases()))
         one.kill = "killed" if found.kill == "plain" else found.kill
 
 
@@ -86,9 +99,9 @@ def _dies(accusing: list[Said]) -> bool:
     return bool(accusing) and all("did not come back" in said.sentence for said in accusing)
 
 
-def drawn(count: int, rng: Random) -> Iterator[tuple[Scored, str]]:
+def drawn(count: int, rng: Random, nodes: int) -> Iterator[tuple[Scored, str]]:
     """So many mutants, none twice, each with the whole text of its file."""
-    places = {kind: list(found) for kind, found in _places().items()}
+    places = {kind: list(found) for kind, found in _places(nodes).items()}
     for found in places.values():
         rng.shuffle(found)
     for _ in range(count):
@@ -97,13 +110,14 @@ def drawn(count: int, rng: Random) -> Iterator[tuple[Scored, str]]:
         yield _mutant(path, kind, operator, nth)
 
 
-def _places() -> dict[str, Iterator[tuple[Path, object, int]]]:
+def _places(nodes: int) -> dict[str, Iterator[tuple[Path, object, int]]]:
     try:
         from mutation_operators import kinds
     except ImportError:
         sys.exit("Cosmic Ray makes the mutants: pip install cosmic-ray")
-    files = sorted(path for folder in FOLDERS for path in (ROOT / BROKER / folder).rglob("*.py"))
-    texts = {path: path.read_text(encoding="utf-8") for path in files if path.name not in SEVERAL_NODES}
+    files = sorted(path for folder in FOLDERS[nodes] for path in (ROOT / BROKER / folder).rglob("*.py"))
+    chosen = [path for path in files if nodes > 1 or path.name not in SEVERAL_NODES]
+    texts = {path: path.read_text(encoding="utf-8") for path in chosen}
     return {kind: _of_kind(texts, operators) for kind, operators in kinds().items()}
 
 
@@ -165,6 +179,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--nodes", type=int, default=1, choices=sorted(FOLDERS))
     parser.add_argument(
         "--first", action="store_true", help="the first case that fails ends it: none is counted as broad"
     )
