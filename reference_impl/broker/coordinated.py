@@ -140,7 +140,7 @@ def _replicated(
 ) -> HandlerResult:
     if isawaitable(part):
         return _once_replicated(kind, part, request, context, here)
-    at_once = context.api.name == "AddPartitionsToTxn" and bugs.on("B16")
+    at_once = request._api == "AddPartitionsToTxn" and bugs.on("B16")
     marks = [] if at_once else _open_marks(here)
     return _once_settled(kind, part, request, context, marks) if marks else part
 
@@ -152,7 +152,7 @@ async def _once_replicated(
         done = await part
     except Rejected as rejected:
         return _refused(kind, request, context, rejected)
-    marks = [] if context.api.name == "SyncGroup" and bugs.on("B19") else _open_marks(here)
+    marks = [] if request._api == "SyncGroup" and bugs.on("B19") else _open_marks(here)
     return await _once_settled(kind, done, request, context, marks) if marks else done
 
 

@@ -22,7 +22,7 @@ ALONE = {"min.insync.replicas": "1"}
     guarantees=["txn-011", "txn-001", "txn-021"],
     needs=NEEDS,
     apis={"CreateTopics": 5, "EndTxn": 0, "AddPartitionsToTxn": 0},
-    detects=["B16", "B17", "M21d"],
+    detects=["B16", "B17"],
 )
 def what_a_coordinator_alone_decides_is_no_decision(wire, nodes, rng):
     """While no follower replicates its log, a transaction coordinator MUST NOT acknowledge an end of a transaction,
@@ -72,7 +72,7 @@ def what_a_coordinator_alone_decides_is_no_decision(wire, nodes, rng):
     guarantees=["cmt-002", "cmt-017", "grp-001", "txn-012"],
     needs=[*NEEDS, "kill", "restart"],
     apis={"CreateTopics": 5, "OffsetCommit": 2, "JoinGroup": 0, "TxnOffsetCommit": 3},
-    detects=["B19", "M21d"],
+    detects=["B19"],
 )
 def what_a_group_coordinator_alone_takes_is_no_promise(wire, nodes, rng):
     """While no follower replicates its log, a group coordinator MUST NOT acknowledge an offset, also one of a
