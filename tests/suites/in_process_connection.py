@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tests.suites.in_process_cluster import NodeLoop
+
+
+BYTES_PER_S, LITTLE = 1e8, 100_000
+"""Between nodes; so little takes no time."""
 
 
 class End(asyncio.Transport):
@@ -19,6 +24,7 @@ class End(asyncio.Transport):
         self.other: End | None = None
         self.data = bytearray()
         self.closed = self.lost = self._held = False
+        self._busy_until_s = 0.0
 
     def joined(self, other: End) -> None:
         self.other, other.other = other, self
@@ -26,14 +32,25 @@ class End(asyncio.Transport):
     def write(self, data: Any) -> None:
         if not self.closed:
             sent = bytes(data)
-            self.pass_on(lambda: self.other.take(sent))
+            self.pass_on(lambda: self.other.take(sent), len(sent))
 
-    def pass_on(self, act: Callable[[], None]) -> None:
+    def pass_on(self, act: Callable[[], None], size: int = 0) -> None:
         """To the other end, as far as nothing keeps it from there."""
         if self.loop is None or self.other.loop is None:
             act()
         else:
-            self.loop.cluster.cuts.pass_on(self.loop.member.node_id, self.other.loop.member.node_id, act)
+            travels = partial(self._travel, act, size)
+            self.loop.cluster.cuts.pass_on(self.loop.member.node_id, self.other.loop.member.node_id, travels)
+
+    def _travel(self, act: Callable[[], None], size: int) -> None:
+        """Much takes its time, and what comes behind it waits: a long log is not copied in a moment."""
+        now_s = self.loop.time()
+        takes_s = size / BYTES_PER_S if size > LITTLE else 0.0
+        if self._busy_until_s < now_s and not takes_s:
+            act()
+            return
+        self._busy_until_s = max(now_s, self._busy_until_s) + takes_s
+        self.other.loop.call_at(self._busy_until_s, act)
 
     def writelines(self, list_of_data: Any) -> None:
         self.write(b"".join(list_of_data))
