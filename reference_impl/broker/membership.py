@@ -215,6 +215,8 @@ class BrokerMembership:
                 return await self._once(message, wanted)
             except _RESTING as error:
                 log.info("%s to the controller: %s", message._api, error)
+                if message._api == "AlterPartition" and bugs.on("B23"):
+                    raise
                 if message._api == "BrokerHeartbeat" and bugs.on("B06"):
                     os._exit(1)
                 await asyncio.sleep(_AGAIN_S)

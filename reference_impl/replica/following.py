@@ -136,6 +136,9 @@ def _advance(partition: Partition, part: Struct, *, begins: bool) -> bool:
         return True
     if part.error_code:
         return False
+    if 0 <= part.diverging_epoch.end_offset < partition.log.end_offset and bugs.on("B24"):
+        partition.start_over(part.log_start_offset)
+        return True
     if part.diverging_epoch.epoch >= 0 or part.diverging_epoch.end_offset >= 0:
         partition.part_ways(part.diverging_epoch.epoch, part.diverging_epoch.end_offset)
         return True

@@ -61,7 +61,8 @@ class Leading:
     def fetched(self, replica: int, start: int, offset: int, log_end: int, now_s: float, broker_epoch: int) -> None:
         """A follower whose log begins at `start` asks for what comes at this offset: so it has all between."""
         progress = self.followers[replica]
-        progress.start_offset, progress.end_offset, progress.broker_epoch = start, offset, broker_epoch
+        has = max(progress.end_offset, offset) if bugs.on("B25") else offset
+        progress.start_offset, progress.end_offset, progress.broker_epoch = start, has, broker_epoch
         if offset >= log_end:
             progress.caught_up_s = now_s
 

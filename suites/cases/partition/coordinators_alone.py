@@ -6,6 +6,7 @@ from brokertrial.suites.cases.partition._replicas import NEEDS
 from brokertrial.suites.cases.replication._roles import WITHIN_S, placed
 from brokertrial.suites.probe import COMMITTED
 from brokertrial.suites.probe.apart import apart
+from brokertrial.suites.probe.commits import Committed
 from brokertrial.suites.probe.preferred_leaders import is_settled
 from brokertrial.wire.messages import request
 
@@ -72,13 +73,14 @@ def what_a_coordinator_alone_decides_is_no_decision(wire, nodes, rng):
     guarantees=["cmt-002", "cmt-017", "grp-001", "txn-012"],
     needs=[*NEEDS, "kill", "restart"],
     apis={"CreateTopics": 5, "OffsetCommit": 2, "JoinGroup": 0, "TxnOffsetCommit": 3},
-    detects=["B19"],
+    detects=["B19", "B22"],
 )
 def what_a_group_coordinator_alone_takes_is_no_promise(wire, nodes, rng):
     """While no follower replicates its log, a group coordinator MUST NOT acknowledge an offset, also one of a
-    transaction, an assignment, nor a member of a KIP-848 group. When it is killed then, and is back, whoever
-    coordinates the group MUST return the offset that was acknowledged before, or the one that was not, and each that
-    coordinates it later the same; the offset of the transaction, which is aborted, MUST be gone.
+    transaction, an assignment, nor a member of a KIP-848 group, and MUST NOT return such an offset. When it is killed
+    then, and is back, whoever coordinates the group MUST return the offset that was acknowledged before, or the one
+    that was not, and each that coordinates it later the same; the offset of the transaction, which is aborted, MUST be
+    gone.
     """
     node, other = rng.sample(wire.nodes, 2)
     topic = placed(wire, "t", [other, node], **ALONE)
@@ -98,7 +100,12 @@ def what_a_group_coordinator_alone_takes_is_no_promise(wire, nodes, rng):
     if wire.versions("ConsumerGroupHeartbeat"):
         asked.append((consumes, first_heartbeat(wire, consumes, topic), None))
     with apart(nodes, node, "brokers"):
-        none_is_acknowledged([OpenRequest(wire, node, one, group, version) for group, one, version in asked])
+        waiting = [OpenRequest(wire, node, one, group, version) for group, one, version in asked]
+        shown = OpenRequest(wire, node, offset_fetch(wire, commits, topic), "fetch")
+        none_is_acknowledged(waiting)
+        shown.await_answer(0.2)
+        if shown.acknowledged:
+            Committed(shown.response.asked).must_be(1)
         nodes.kill(node)
     nodes.start(node)  # it alone may have been in sync
     wire.forget_coordinator(commits)
@@ -165,6 +172,13 @@ def offset_rows(wire, topic):
     """Offset 2 of the first partition."""
     parts = [{"partition_index": 0, "committed_offset": 2, "committed_metadata": ""}]
     return [{"name": topic, "topic_id": wire.topic_id(topic), "partitions": parts}]
+
+
+def offset_fetch(wire, group, topic):
+    """OffsetFetch of the first partition."""
+    plain = {"name": topic, "partition_indexes": [0]}
+    groups = [{"group_id": group, "topics": [{**plain, "topic_id": wire.topic_id(topic)}]}]
+    return request("OffsetFetch", group_id=group, topics=[plain], groups=groups)
 
 
 def offset_commit(wire, group, topic):

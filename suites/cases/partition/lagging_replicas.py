@@ -147,9 +147,11 @@ def an_unclean_election_is_the_last_resort(wire, nodes, rng):
     alive, though it is the first replica and alive too; a preferred election MUST be refused with 80 meanwhile, and
     everything that was acknowledged MUST be there.
 
-    The first replica dies, and comes back unable to replicate; then the leader of the time in between dies.
+    The first replica dies, and comes back unable to replicate; then the leader of the time in between dies. The first
+    node of all is neither of them: others ask it who leads.
     """
-    first, between, in_sync = rng.sample(wire.nodes, 3)
+    in_sync, *others = wire.nodes
+    first, between = rng.sample(others, 2)
     configs = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}
     topic = placed(wire, "t", [first, between, in_sync], **configs)
     all_in_sync(wire, topic)
