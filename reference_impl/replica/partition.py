@@ -48,6 +48,8 @@ class Partition:
         self.leader_epoch = -1
         self.leader_id = NOBODY
         self.leading: Leading | None = None
+        self.led_since = -1
+        """The epoch from which on this node leads, or led, with no other in between."""
         self.high_watermark = log.start_offset
         self._mark_before = log.start_offset  # the high watermark when the leader last changed
         self.deleted = False
@@ -62,10 +64,13 @@ class Partition:
         now_s = self._clock.monotonic()
         if placement.leader_epoch > self.leader_epoch:
             taken_over = self.leader_epoch >= 0
+            leads_on = self.leading is not None and placement.leader_epoch == self.leader_epoch + 1
             self.leader_id, self.leader_epoch = placement.leader, placement.leader_epoch
             self.leading, mark_before = None, self._mark_before
             self._mark_before = self.high_watermark
             if placement.leader == self._me:
+                leads_on = leads_on and not bugs.on("B26")
+                self.led_since = self.led_since if leads_on else placement.leader_epoch
                 if taken_over:
                     self._taking_over(mark_before)
                 end = self.log.end_offset

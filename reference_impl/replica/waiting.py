@@ -13,16 +13,16 @@ from brokertrial.wire import errors
 
 
 class LogPosition(NamedTuple):
-    """A place in a partition's log, as its leader of one epoch wrote it."""
+    """A place in a partition's log, as its leader wrote it; a new epoch of the same leader changes nothing."""
 
     partition: Partition
     end_offset: int
-    leader_epoch: int
+    led_since: int
 
     def state(self) -> int | None:
         """0 once all below is replicated, an error once that can no more be known, None while it is open."""
         partition = self.partition
-        over = partition.leading is None or partition.leader_epoch != self.leader_epoch
+        over = partition.leading is None or partition.led_since != self.led_since
         if partition.deleted or (over and not bugs.on("B14")):
             return errors.NOT_LEADER_OR_FOLLOWER
         if partition.leading is None or (partition.high_watermark < self.end_offset and not bugs.on("M34b")):
@@ -35,7 +35,7 @@ class Trimmed(NamedTuple):
 
     partition: Partition
     start_offset: int
-    leader_epoch: int
+    led_since: int
     alive: Callable[[], Container[int]]
 
     @property
@@ -46,16 +46,14 @@ class Trimmed(NamedTuple):
     def state(self) -> int | None:
         """0 once no living replica holds anything below, an error once that can no more be known."""
         partition = self.partition
-        if partition.leading is None or partition.leader_epoch != self.leader_epoch or partition.deleted:
+        if partition.leading is None or partition.led_since != self.led_since or partition.deleted:
             return errors.NOT_LEADER_OR_FOLLOWER
         return errors.NONE if self.low_watermark >= self.start_offset else None
 
 
 def mark(partition: Partition, end_offset: int | None = None) -> LogPosition:
     """The log's end now, or the place given."""
-    return LogPosition(
-        partition, partition.log.end_offset if end_offset is None else end_offset, partition.leader_epoch
-    )
+    return LogPosition(partition, partition.log.end_offset if end_offset is None else end_offset, partition.led_since)
 
 
 async def settled(marks: Iterable[LogPosition | Trimmed], clock: Clock, limit_s: float) -> list[int]:
