@@ -33,7 +33,10 @@ def write_txn_markers(request: Struct, context: Context) -> Struct | Awaitable[S
 async def _replicated(
     markers: list[dict[str, Any]], open_marks: list[tuple[dict[str, Any], LogPosition]], context: Context
 ) -> Struct:
-    states = await settled((one for _, one in open_marks), context.node.clock, _WITHIN_S)
+    marks = [one for _, one in open_marks]
+    if bugs.on("B28"):
+        marks = [max(marks, key=lambda one: one.end_offset)] * len(marks)
+    states = await settled(marks, context.node.clock, _WITHIN_S)
     for (line, _), state in zip(open_marks, states, strict=True):
         line["error_code"] = errors.NONE if state == errors.NOT_LEADER_OR_FOLLOWER and bugs.on("B18") else state
     return response("WriteTxnMarkers", markers=markers)
