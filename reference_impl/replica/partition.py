@@ -161,7 +161,8 @@ class Partition:
         own_epoch, own_end = self.log.epochs.end_offset(epoch, self.log.end_offset)
         ends = [end_offset, self.log.end_offset, *([own_end] if own_epoch >= 0 else [])]
         truncation.truncate(self.log, max(min(ends), 0))
-        self.high_watermark = min(self.high_watermark, self.log.end_offset)
+        if not bugs.on("B31"):
+            self.high_watermark = min(self.high_watermark, self.log.end_offset)
 
     def start_over(self, offset: int) -> None:
         """What this follower asks for is gone at the leader: it begins again where the leader's log begins."""

@@ -72,8 +72,9 @@ async def settled(marks: Iterable[LogPosition | Trimmed], clock: Clock, limit_s:
     try:
         while True:
             states = [one.state() for one in waited]
-            if timed_out or None not in states:
-                late = errors.NONE if bugs.on("B09") else errors.REQUEST_TIMED_OUT
+            hasty = any(states) and bugs.on("B30")
+            if timed_out or None not in states or hasty:
+                late = errors.NONE if bugs.on("B09") or hasty else errors.REQUEST_TIMED_OUT
                 every = timed_out and bugs.on("D94")
                 return [late if every or state is None else state for state in states]
             await news.wait()
