@@ -6,10 +6,9 @@ whole batch, a batch is never cut; answers get shorter while other clients leave
 below the high watermark, read_committed ones below the
 last stable offset, with the aborted transactions in the order in which they ended. Out of range: 1. Leader epochs:
 74, 75 (v9+); an offset that a truncation took: diverging epoch (v12+). Sessions: KIP-227 (70, 71, 106). A follower
-serves consumers from v11 on (KIP-392) and refuses older ones: 6, with the leader's address (KIP-951, v16+). Brokers
-follow each other with v15+ and their broker epoch, in sessions of their own (`replica/serving.py`). Where brokers have
-racks and a selector, who names a rack is sent to a follower there (`racks.py`).
-Gap: a replica id without a broker behind it reads like a consumer.
+serves consumers from v11 on (KIP-392) and refuses older ones: 6, with the leader's address (KIP-951, v16+). Where
+brokers have racks and a selector, who names a rack is sent to a follower there (`racks.py`). What followers ask for is
+answered in `follower_fetch.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.api import Context, handles, hints, racks
+from brokertrial.reference_impl.api import Context, follower_fetch, handles, hints, racks
 from brokertrial.reference_impl.api.fetch_sessions import (
     FINAL_EPOCH,
     NO_SESSION,
@@ -31,14 +30,13 @@ from brokertrial.reference_impl.api.fetch_sessions import (
 )
 from brokertrial.reference_impl.log import spoil
 from brokertrial.reference_impl.log.epochs import UNKNOWN
-from brokertrial.reference_impl.replica import serving
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, Struct, child, response
 from brokertrial.wire.records import batches
 
 _ZSTD_SINCE = 10
-_BY_ID_SINCE, _REPLICA_STATE_SINCE, _HINTS_SINCE = 13, 15, 16
+_BY_ID_SINCE, _HINTS_SINCE = 13, 16
 _FOLLOWERS_SERVE_SINCE = 11
 _Topic = child("Fetch", "response", "responses")
 _Part = child("Fetch", "response", "responses.partitions")
@@ -60,10 +58,8 @@ class PartitionPass:
 @handles("Fetch", 4, 18)
 def fetch(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """Answers at once if there is enough, else when there is or when the time is up."""
-    if context.version >= _REPLICA_STATE_SINCE and context.node.in_cluster:
-        replica = request.replica_state
-        if replica.replica_id >= 0 and replica.replica_epoch >= 0:
-            return _serve_follower(request, context)
+    if (follower := follower_fetch.follower_of(request, context.version)) is not None:
+        return follower_fetch.answered(follower, request, context)
     by_id = context.version >= _BY_ID_SINCE
     asked = [
         (SessionPartition(t.topic_id if by_id else t.topic, p.partition), p)
@@ -109,35 +105,6 @@ def _is_enough(
 def _is_emptied(partition: Partition | None) -> bool:
     """All that it held is deleted."""
     return partition is not None and 0 < partition.log.start_offset == partition.log.end_offset
-
-
-def _serve_follower(request: Struct, context: Context) -> Struct | Awaitable[Struct]:
-    node, replica = context.node, request.replica_state
-    known = node.image.brokers.get(replica.replica_id)
-    if known is None or known.epoch != replica.replica_epoch:
-        return response("Fetch", error_code=errors.STALE_BROKER_EPOCH)
-    session = node.replicas.session(
-        replica.replica_id, replica.replica_epoch, request.session_id, request.session_epoch
-    )
-    if isinstance(session, int):
-        return response("Fetch", error_code=session)
-    session.update(request)
-    found = session.collect(request.max_bytes)
-    if found or request.max_wait_ms <= 0:
-        return serving.as_response(session.id, found)
-    return _wait_for_news(session, request, context)
-
-
-async def _wait_for_news(session: serving.FollowerSession, request: Struct, context: Context) -> Struct:
-    news = asyncio.Event()
-    session.on_news = news.set
-    timer = context.node.clock.call_later(request.max_wait_ms / 1000, news.set)
-    try:
-        await news.wait()
-    finally:
-        timer.cancel()
-        session.on_news = serving.nobody_waits
-    return serving.as_response(session.id, session.collect(request.max_bytes))
 
 
 async def _wait(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 AskController = Callable[[Struct], Awaitable[Struct]]
 _LOOK_S = 0.02
+_NO_EPOCH = -1
 log = logging.getLogger("replicas")
 _WRONG = (errors.INVALID_REQUEST, errors.INELIGIBLE_REPLICA)
 
@@ -43,7 +44,8 @@ class IsrKeeper:
 
     def _look(self) -> None:
         max_lag_s = self._node.config["replica.lag.time.max.ms"] / 1000
-        alive = {(one.id, one.epoch) for one in self._node.image.brokers.values() if one.eligible}
+        eligible = [one for one in self._node.image.brokers.values() if one.eligible]
+        alive = {(one.id, epoch) for one in eligible for epoch in (one.epoch, _NO_EPOCH)}
         for partition in self._replicas:
             proposal = partition.propose(max_lag_s, alive)
             if proposal is not None:

@@ -20,6 +20,11 @@ class FollowerProgress:
     start_offset: int = -1
     caught_up_s: float = float("-inf")
     broker_epoch: int = -1
+    leader_end: int = -1
+    asked_s: float = float("-inf")
+    """Where the leader's log ended when it asked last."""
+    heard: bool = False
+    """Since it was left out, or ever: Kafka takes who is back into the set on what it asks for, not on what it had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,11 @@ class Leading:
         self.followers = {
             one: self.followers.get(one) or FollowerProgress(caught_up_s=now_s) for one in replicas if one != self.me
         }
+        for one in self.isr.difference(isr) & self.followers.keys():
+            self.followers[one].heard = False
+        if bugs.on("B33"):
+            for progress in self.followers.values():
+                progress.caught_up_s = now_s
         self.isr, self.partition_epoch, self.proposed = frozenset(isr), partition_epoch, None
 
     # What followers tell
@@ -63,8 +73,12 @@ class Leading:
         progress = self.followers[replica]
         has = max(progress.end_offset, offset) if bugs.on("B25") else offset
         progress.start_offset, progress.end_offset, progress.broker_epoch = start, has, broker_epoch
+        progress.heard = True
         if offset >= log_end:
             progress.caught_up_s = now_s
+        elif offset >= progress.leader_end >= 0:  # it has what there was when it asked before
+            progress.caught_up_s = max(progress.caught_up_s, progress.asked_s)
+        progress.leader_end, progress.asked_s = log_end, now_s
 
     def appending(self, log_end: int, now_s: float) -> None:
         """The log is about to grow beyond this end: who has reached it was in sync until now."""
@@ -115,7 +129,8 @@ class Leading:
             one
             for one, progress in self.followers.items()
             if one not in self.isr
-            and progress.end_offset >= max(high_watermark, self.epoch_start)
+            and progress.heard
+            and progress.end_offset >= (self.epoch_start if bugs.on("B34") else max(high_watermark, self.epoch_start))
             and (one, progress.broker_epoch) in alive
             and not bugs.on("M33f")
         }

@@ -75,6 +75,9 @@ class FollowerSession:
                 self._forget((topic.topic_id, index))
         for key in tuple(self._early):
             self._note(key, self._positions[key])
+        for key, (partition, _) in tuple(self._watched.items()):
+            if partition.leading is not None and self.replica not in partition.leading.isr:
+                self._note(key, self._positions[key])  # who names nothing new says the same again
 
     def _note(self, key: TopicIdPartition, position: Position) -> None:
         partition = self._find(*key)
@@ -100,8 +103,16 @@ class FollowerSession:
             self._early.add(key)
             return
         self._early.discard(key)
-        if _diverging(partition, position) is None and position.offset <= partition.log.end_offset:
+        parted = not _is_known(partition, position) or _diverging(partition, position) is not None
+        fits = not parted or bugs.on("B32")
+        if fits and partition.log.start_offset <= position.offset <= partition.log.end_offset:
             partition.replica_fetched(self.replica, position.log_start, position.offset, self.broker_epoch)
+
+    def as_at_first(self) -> None:
+        """Everything is to be told again, as to a follower without a session."""
+        for key, position in self._positions.items():
+            position.told_high_watermark = position.told_start = -1
+            self._fresh[key] = None
 
     def _forget(self, key: TopicIdPartition) -> None:
         self._positions.pop(key, None)
@@ -142,7 +153,7 @@ class FollowerSession:
             part.diverging_epoch.epoch, part.diverging_epoch.end_offset = diverging
             return part
         log = partition.log
-        if not log.start_offset <= position.offset <= log.end_offset:
+        if not (_is_known(partition, position) and log.start_offset <= position.offset <= log.end_offset):
             part = _answer(partition, b"")
             part.error_code = errors.OFFSET_OUT_OF_RANGE
             return part
@@ -161,6 +172,12 @@ class FollowerSession:
 
 def nobody_waits() -> None:
     """What news are worth while no request is waiting."""
+
+
+def _is_known(partition: Partition, position: Position) -> bool:
+    """Whether the epoch of the follower's last record is one that the leader's log had, if it names one."""
+    epoch, log = position.last_fetched_epoch, partition.log
+    return epoch < 0 or log.epochs.end_offset(epoch, log.end_offset) != UNKNOWN
 
 
 def _diverging(partition: Partition, position: Position) -> tuple[int, int] | None:
