@@ -145,7 +145,8 @@ def _held_by(
     """Replicas go, and no reassignment is under way any more. Each of them knows by a higher leader epoch."""
     placement = topic.placements[index]
     alive = [one for one in target if _eligible(image, one)]
-    leader = placement.leader if placement.leader in isr else next((one for one in alive if one in isr), NOBODY)
+    able = alive if bugs.on("B37") else [one for one in alive if one in isr]
+    leader = placement.leader if placement.leader in isr else next(iter(able), NOBODY)
     if alive and unclean and (leader == NOBODY or bugs.on("J12")):
         leader, isr = alive[0], [alive[0]]
     fields: dict[str, object] = {"replicas": target, "isr": isr, "adding": [], "removing": []}

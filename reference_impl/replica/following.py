@@ -133,7 +133,7 @@ def _advance(partition: Partition, part: Struct, *, begins: bool) -> bool:
         return True
     if part.error_code == errors.OFFSET_OUT_OF_RANGE:
         partition.start_over(part.high_watermark if bugs.on("B21") else part.log_start_offset)
-        return True
+        return False
     if part.error_code:
         return False
     if 0 <= part.diverging_epoch.end_offset < partition.log.end_offset and bugs.on("B24"):

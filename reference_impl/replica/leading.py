@@ -91,7 +91,7 @@ class Leading:
     @property
     def maximal_isr(self) -> frozenset[int]:
         """Everybody who may be in sync, whatever becomes of the proposal."""
-        return self.isr if self.proposed is None else self.isr.union(self.proposed.isr)
+        return self.isr if self.proposed is None or bugs.on("B42") else self.isr.union(self.proposed.isr)
 
     def high_watermark(self, current: int, log_end: int, min_isr: int) -> int:
         """Up to where all in-sync replicas have the log; it never falls, and rests while there are too few of them."""
@@ -107,11 +107,12 @@ class Leading:
     def low_watermark(self, log_start: int, alive: Container[int]) -> int:
         """Below it no living replica holds a record; -1 before each of them has told where its log begins (KIP-107)."""
         starts = [progress.start_offset for one, progress in self.followers.items() if one in alive]
-        return min([log_start, *starts])
+        return min([log_start, *(sorted(starts)[-1:] if bugs.on("B45") else starts)])
 
     def under_min_isr(self, min_isr: int) -> bool:
         """Fewer in-sync replicas than acks=all needs; nobody can ask for more than there are (KIP-966)."""
-        return len(self.isr) < min(min_isr, len(self.followers) + 1) and not bugs.on("M34a")
+        counted = self.maximal_isr if bugs.on("B40") else self.isr
+        return len(counted) < min(min_isr, len(self.followers) + 1) and not bugs.on("M34a")
 
     # Who is in sync
 

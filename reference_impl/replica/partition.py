@@ -66,6 +66,8 @@ class Partition:
             taken_over = self.leader_epoch >= 0
             leads_on = self.leading is not None and placement.leader_epoch == self.leader_epoch + 1
             self.leader_id, self.leader_epoch = placement.leader, placement.leader_epoch
+            if self.leading is not None and bugs.on("B43"):
+                self.high_watermark = min(self.high_watermark, max(self._mark_before, self.log.start_offset))
             self.leading, mark_before = None, self._mark_before
             self._mark_before = self.high_watermark
             if placement.leader == self._me:

@@ -115,10 +115,9 @@ class Replicas:
             self._follow(topic.id, partition)
             if before[1] and partition.leading is not None and bugs.on("D81"):
                 continue
-            if before[1]:
-                self._tell(partition, leads=False)
-            if partition.leading is not None:
-                self._tell(partition, leads=True)
+            told = [False] * before[1] + [True] * (partition.leading is not None)
+            for leads in reversed(told) if bugs.on("B39") else told:
+                self._tell(partition, leads=leads)
 
     def _opened(self, topic: TopicImage, index: int) -> Partition | None:
         """A replica that is new here; None if the disk has no room for it yet."""
