@@ -216,6 +216,8 @@ class Partition:
                 first = self.log.segment_of(verdict.batch.base_offset).base_offset
                 return Appended(verdict.batch.base_offset - first, verdict.batch.timestamp, self.log.end_offset)
             needed = verdict.batch.base_offset if bugs.on("X02") else verdict.batch.last_offset + 1
+            if self.leading is not None and needed <= self.leading.epoch_start and bugs.on("B46"):
+                needed = 0
             return Appended(verdict.batch.base_offset, verdict.batch.timestamp, needed)
         if isinstance(verdict, RejectedBatch):
             raise Rejected(verdict.error, verdict.message, shows_log_start=True)
