@@ -31,12 +31,17 @@ def take_over(wire, topic, order):
     """The same where followers are cut off from the leader: the first is elected, if it is done in time."""
     reassign(wire, {topic: order}, to=wire.controller)
     wire.until(
-        lambda: leads_again(wire, topic, order[0]) or not is_in_sync(wire, topic, order[0], order[0]),
+        lambda: _leads_and_knows(wire, topic, order[0]) or not is_in_sync(wire, topic, order[0], order[0]),
         within=WITHIN_S,
         what=f"node {order[0]} leads {topic}, or is not in sync any more",
     )
     if shown_by(wire, topic, order[0]).leader_id != order[0]:
         wire.unclear(f"node {order[0]} was not made leader before it was out of sync", "unobserved")
+
+
+def _leads_and_knows(wire, topic, node):
+    """Others may know of the election before the node that is elected."""
+    return leads_again(wire, topic, node) and shown_by(wire, topic, node).leader_id == node
 
 
 def produce_request(wire, topic, content, timeout_ms):
