@@ -8,11 +8,8 @@ from brokertrial.suites.cases.partition.played_followers import APIS, told_by_fe
 from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, placed, reassign
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.apart import apart
-from brokertrial.wire import errors
 
 TIMES, LOOKS, BETWEEN_S = 6, 6, 0.02
-SHORT_MS = 500
-TOO_FEW = (errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 
 
 @case(
@@ -123,44 +120,3 @@ def a_silent_follower_is_left_out(wire, nodes, rng):
         played.must_be_seen()
     all_in_sync(wire, topic)
     wire.read_all(topic).must_hold(*played.values)
-
-
-@case(
-    "partition/not-counted-before-it-is-agreed",
-    guarantees=["repl-003", "repl-004", "repl-010"],
-    needs=NEEDS,
-    apis=APIS,
-    detects=["B40"],
-)
-def who_is_only_asked_for_is_not_counted(wire, nodes, rng):
-    """A leader MUST NOT count a follower for min.insync.replicas, nor take anything for committed by it, before the
-    controllers have agreed that it is in sync: who leads next is elected by what they know (KIP-497). acks=all MUST be
-    refused till then (19, or 20 when it is in the log already).
-
-    The leader alone is in sync where two must be. The other brokers do not reach it, nor do the controllers; a follower
-    says that it has everything.
-    """
-    leader, *followers = rng.sample(wire.nodes, 3)
-    topic = placed(wire, "t", [leader, *followers], **{"min.insync.replicas": "2"})
-    all_in_sync(wire, topic)
-    wire.produce(topic, batch("0")).must_be_at(0)
-    with apart(nodes, followers[0], "brokers"), apart(nodes, followers[1], "brokers"):
-        played = Played(wire, rng, topic, leader, followers, ["0"])
-        told_by_fetches(wire, played)
-        wire.until(
-            lambda: shown_by(wire, topic, leader).isr_nodes == [leader], within=WITHIN_S, what=f"{leader} is left alone"
-        )
-        with apart(nodes, leader, "controllers"):
-            for _ in range(TIMES):
-                played.said(followers[0], played.end)
-                wire.rest(BETWEEN_S)
-                refused = wire.produce(topic, batch("refused"), to=leader, timeout_ms=SHORT_MS, retry=False)
-                refused.must_be_refused(*TOO_FEW)
-                seen = wire.fetch(topic, offset=1, to=leader, max_wait_ms=0).must_succeed()
-                seen.must(not seen.records, f"it returns {seen.values}, and the leader is alone in sync")
-    wire.await_topic(topic)
-    all_in_sync(wire, topic)
-    wire.refresh_metadata(topic)
-    log = wire.read_all(topic)
-    left = [value for value in log.values if value != b"refused"]
-    log.must(left == played.values, f"it holds {left}; what the leader took before is {played.values}")

@@ -11,15 +11,16 @@ ALONE = {"min.insync.replicas": "1"}
 
 @case(
     "replication/unheard-at-a-former-leader",
-    guarantees=["prod-009", "repl-018"],
+    guarantee="prod-009",
+    level="should",
     needs=["three-nodes", "leaders", "topic-settings"],
     apis={"CreateTopics": 5, "Produce": 3, "AlterPartitionReassignments": 0, "ElectLeaders": 1},
     detects=["B36"],
 )
 def its_connection_is_closed(wire, rng):
-    """A node MUST close the connection on a Produce with acks=0 for a partition that it does not lead, or does not lead
-    any more: nothing else says to that producer that its records are in no log, and that it has to look for the leader
-    (KAFKA-955).
+    """A node SHOULD close the connection on a Produce with acks=0 for a partition that it does not lead, or does not
+    lead any more: nothing else says to that producer that its records are in no log, and that it has to look for the
+    leader. Apache Kafka does so (KAFKA-955); no document promises it.
 
     To a follower, to a node without a replica, and to a leader that has taken records on that connection before.
     """
