@@ -28,7 +28,6 @@ class Played:
         self.ends = [len(self.values)]
         """Of batches: no follower is anywhere else."""
         self.visible = len(self.values)
-        self.epoch = shown_by(wire, topic, leader).leader_epoch
         self.waiting = []
         """What waits for the followers: each request with where it begins and ends in the log."""
         self.transactions = {}
@@ -37,6 +36,11 @@ class Played:
     @property
     def end(self):
         return len(self.values)
+
+    @property
+    def epoch(self):
+        """The leader's; before Kafka 3.6 it rises where a follower is left out (KAFKA-15021)."""
+        return shown_by(self.wire, self.topic, self.leader).leader_epoch
 
     def _news(self):
         made = [f"{self.end + number}" for number in range(self.rng.randint(1, 3))]
