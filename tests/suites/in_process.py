@@ -30,6 +30,8 @@ from brokertrial.suites.result import Outcome
 NODE = 1
 STEP_S = 0.05
 SPINS = 3
+MUCH_UNREAD = 1 << 20
+"""Bytes: what the buffers of a connection hold."""
 STOPS_WITHIN_S = 10.0
 """In earnest: a node that waits for something else than the time of here never ends."""
 NOW_MS = 1_700_000_000_123
@@ -38,19 +40,37 @@ FEW_LOGS = {"offsets.topic.num.partitions": "5", "transaction.state.log.num.part
 
 
 class Pipe(asyncio.Transport):
-    """What the broker writes to a connection, until the case reads it."""
+    """What the broker writes to a connection, until the case reads it; it hears when that is much."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: ClientConnection) -> None:
         super().__init__()
         self.data = bytearray()
         self.closed = False
+        self._line, self._full = line, False
 
     def write(self, data: Any) -> None:
         self.data += data
+        if len(self.data) > MUCH_UNREAD and not self._full:
+            self._full = True
+            self._line.pause_writing()
 
     def writelines(self, list_of_data: Any) -> None:
-        for data in list_of_data:
-            self.data += data
+        self.write(b"".join(list_of_data))
+
+    def take(self, count: int) -> bytes:
+        """What comes first, which the case has read now."""
+        taken = bytes(self.data[:count])
+        del self.data[:count]
+        return taken
+
+    def drained(self) -> None:
+        """Little is left that the case has not read: the broker may go on."""
+        if self._full and len(self.data) <= MUCH_UNREAD:
+            self._full = False
+            self._line.resume_writing()
+
+    def get_write_buffer_size(self) -> int:
+        return len(self.data)
 
     def close(self) -> None:
         self.closed = True
@@ -99,8 +119,8 @@ class InProcess:
     # the Exchanger
 
     def open(self, connection: str, node: int, address: tuple[str, int], timeout_s: float) -> None:
-        pipe = Pipe()
         line = self._node.listener.connection()
+        pipe = Pipe(line)
         self._run(lambda: line.connection_made(pipe))
         self._lines[connection] = line, pipe
 
@@ -123,6 +143,7 @@ class InProcess:
                 raise ReadTimeout
             self.pause(STEP_S)
             passed_s += STEP_S
+        self._run(pipe.drained)
         return frame, self._later()
 
     def close(self, connection: str) -> None:
@@ -240,6 +261,4 @@ def _frame(pipe: Pipe) -> bytes | None:
     size = int.from_bytes(pipe.data[:4], "big") if len(pipe.data) >= 4 else -1
     if size < 0 or len(pipe.data) < 4 + size:
         return None
-    frame = bytes(pipe.data[4 : 4 + size])
-    del pipe.data[: 4 + size]
-    return frame
+    return pipe.take(4 + size)[4:]
