@@ -89,7 +89,8 @@ def heartbeat(
     if updated != group.members.get(found.member_id):
         changes.append(SavedConsumerMember(updated))
     group.put(updated)
-    wishes_others = updated.names != found.names or (updated.regex != found.regex and not bugs.on("W13"))
+    other_pattern = updated.regex != found.regex or (request.regex is not None and bugs.on("B50"))
+    wishes_others = updated.names != found.names or (other_pattern and not bugs.on("W13"))
     _refresh(group, topics, changes, bump=wishes_others and not (_came_back(found) and bugs.on("V12")))
     owned = request.owned
     if group.epoch > group.assignment_epoch:
@@ -152,8 +153,9 @@ def loaded(group: ConsumerGroup, now: int, limits: ConsumerLimits) -> None:
 
 def resolved(group: ConsumerGroup, topics: Collection[str]) -> frozenset[str]:
     """Those of these topics that the members' names and patterns amount to."""
-    patterns = [Pattern(text) for text in {m.regex for m in group.members.values() if m.regex}]
-    named = {name for m in group.members.values() for name in m.names if name in topics}
+    members = [m for m in group.members.values() if m.epoch != LEFT_FOR_A_WHILE or not bugs.on("B51")]
+    patterns = [Pattern(text) for text in {m.regex for m in members if m.regex}]
+    named = {name for m in members for name in m.names if name in topics}
     return frozenset(named | {name for name in topics if any(p.matches(name) for p in patterns)})
 
 

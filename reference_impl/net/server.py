@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Protocol
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import CloseConnection, Context, Dispatch, Served
 from brokertrial.wire import frames
 from brokertrial.wire.codec import Malformed, decode_prefix
@@ -105,7 +106,8 @@ class ClientConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._writable = True
         self._unread = 0
-        self._pump()
+        if not bugs.on("B52"):
+            self._pump()
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data

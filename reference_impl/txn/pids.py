@@ -24,7 +24,7 @@ class ProducerIds:
         """One producer id, for one caller, once."""
         if self._next == self._end:
             self._next = 0 if bugs.on("M11d") else self._allocate(BLOCK)
-            self._end = self._next + BLOCK
+            self._end = self._next + BLOCK + bugs.on("B49")
         given = self._next
         self._next += 0 if bugs.on("N11") else 1
         return given

@@ -8,6 +8,7 @@ from brokertrial.wire.messages import request
 BEAT = "ConsumerGroupHeartbeat"
 WITHIN_S = 40
 PARTITIONS = 6
+SAID_AGAIN = 4
 
 
 @case(
@@ -78,6 +79,43 @@ def who_comes_by_a_pattern_is_given_a_share(wire, topic_of, group, rng):
         member.leave().must_succeed()
         members.remove(member)
         _must_share(wire, members)
+
+
+@case(
+    "groups/pattern-said-again",
+    guarantees=["g848-016", "g848-005"],
+    apis={BEAT: 1, "ConsumerGroupDescribe": 0},
+    features={"group.version": 1},
+    detects=["B50"],
+)
+def what_is_said_again_changes_nothing(wire, topic_of, group):
+    """The epoch of a group MUST stay as it is while members say the pattern, or the names, by which they subscribe
+    again: after a lost answer, or at another coordinator, a member says everything that it has said before.
+
+    One member subscribes by a pattern that alone matches its topic, so that it is resolved once it owns it.
+    """
+    matched, named = topic_of(partitions=2), topic_of(what="named")
+    says = [{"topics": [], "regex": matched}, {"topics": [named]}]
+    members = [
+        ConsumerGroupMember(wire, group, topic, **one) for topic, one in zip((matched, named), says, strict=True)
+    ]
+
+    def settled():
+        for member in members:
+            member.beat().must_succeed()
+        return [member.indexes for member in members] == [[0, 1], [0]] and len({one.epoch for one in members}) == 1
+
+    wire.until(settled, within=WITHIN_S, what="each member owns what it subscribes to, in one epoch")
+    epoch = members[0].epoch
+    for _ in range(SAID_AGAIN):
+        for member, said in zip(members, says, strict=True):
+            answer = member.beat(rebalance_timeout_ms=60_000, **said).must_succeed()
+            what = f"its epoch goes from {epoch} to {member.epoch}, although it says what it has said before"
+            answer.must(member.epoch == epoch, what, "member_epoch")
+    asked = request("ConsumerGroupDescribe", group_ids=[group])
+    answer = wire.ask(asked, to=wire.coordinator(group)).must_succeed()
+    found = answer.struct.groups[0].group_epoch
+    answer.must(found == epoch, f"the group epoch is {found}; members are in {epoch}", "groups[0].group_epoch")
 
 
 def _must_share(wire, members):
