@@ -1,7 +1,7 @@
 """Fetch by followers: what a leader has of its log, also above the high watermark.
 
 The brokers of this kind follow each other with v15+ and their broker epoch, in sessions (`replica/serving.py`). A
-follower without a broker epoch (before v15, or -1) is taken at its word, in requests without a session: Kafka lets it
+follower without a broker epoch (before v15, or -1) is taken at its word, before v13 without a session: Kafka lets it
 into the in-sync set too (KIP-903). Who is no replica: 75, or 6 where it names no leader epoch.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import partial
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context
 from brokertrial.reference_impl.replica import serving
 from brokertrial.reference_impl.replica.partition import Partition
@@ -44,11 +45,11 @@ def follower_of(request: Struct, version: int) -> Follower | None:
 
 def answered(follower: Follower, request: Struct, context: Context) -> Struct | Awaitable[Struct]:
     """At once where there is news, else when there is or when the time is up."""
-    if follower.broker_epoch == _NO_EPOCH:
-        return _without_session(follower, request, context)
     node = context.node
-    known = node.image.brokers.get(follower.replica)
-    if known is None or known.epoch != follower.broker_epoch:
+    if follower.broker_epoch == _NO_EPOCH:
+        if request.session_epoch < 0 or context.version < _BY_ID_SINCE:
+            return _without_session(follower, request, context)
+    elif not _is_of_now(follower, context):
         return response("Fetch", error_code=errors.STALE_BROKER_EPOCH)
     session = node.replicas.session(follower.replica, follower.broker_epoch, request.session_id, request.session_epoch)
     if isinstance(session, int):
@@ -58,6 +59,11 @@ def answered(follower: Follower, request: Struct, context: Context) -> Struct | 
     if found or request.max_wait_ms <= 0:
         return serving.as_response(session.id, found)
     return _wait_for_news(session, request, context)
+
+
+def _is_of_now(follower: Follower, context: Context) -> bool:
+    known = context.node.image.brokers.get(follower.replica)
+    return known is not None and known.epoch == follower.broker_epoch
 
 
 async def _wait_for_news(session: serving.FollowerSession, request: Struct, context: Context) -> Struct:
@@ -86,6 +92,8 @@ def _without_session(follower: Follower, request: Struct, context: Context) -> S
     find = partial(_led_with, follower.replica, epochs, context, by_name=bool(names))
     session = serving.FollowerSession(0, follower.replica, follower.broker_epoch, find)
     session.update(request)
+    if bugs.on("B55") and (refused := [led for key in epochs if isinstance(led := find(*key), int)]):
+        return response("Fetch", error_code=refused[0])
     found = session.collect(request.max_bytes)
     if request.max_wait_ms <= 0 or _is_enough(found, request):
         session.close()

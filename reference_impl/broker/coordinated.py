@@ -130,7 +130,7 @@ def _coordinated(kind: KeyedApi, key: str, context: Context) -> Partition | int:
     loads = node.groups.loads if kind.topic == GROUPS else node.transactions.loads
     if refusal := loads.refusal(partition.index):
         return refusal
-    if kind.writes and kind.topic == GROUPS and partition.under_min_isr:
+    if (kind.writes or bugs.on("B54")) and kind.topic == GROUPS and partition.under_min_isr:
         return errors.NOT_ENOUGH_REPLICAS if bugs.on("D85") else errors.COORDINATOR_NOT_AVAILABLE
     return partition
 

@@ -140,7 +140,8 @@ def _advance(partition: Partition, part: Struct, *, begins: bool) -> bool:
         partition.start_over(part.log_start_offset)
         return True
     if part.diverging_epoch.epoch >= 0 or part.diverging_epoch.end_offset >= 0:
+        before = partition.log.end_offset
         partition.part_ways(part.diverging_epoch.epoch, part.diverging_epoch.end_offset)
-        return True
+        return partition.log.end_offset < before
     partition.replicate(part.records or b"", part.high_watermark, part.log_start_offset)
     return True

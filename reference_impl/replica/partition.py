@@ -161,7 +161,7 @@ class Partition:
     def part_ways(self, epoch: int, end_offset: int) -> None:
         """The leader's log and this one differ from there on: what the leader does not have goes."""
         own_epoch, own_end = self.log.epochs.end_offset(epoch, self.log.end_offset)
-        ends = [end_offset, self.log.end_offset, *([own_end] if own_epoch >= 0 else [])]
+        ends = [end_offset, self.log.end_offset, *([own_end] if own_epoch >= 0 and not bugs.on("B48") else [])]
         truncation.truncate(self.log, max(min(ends), 0))
         if not bugs.on("B31"):
             self.high_watermark = min(self.high_watermark, self.log.end_offset)
@@ -320,7 +320,8 @@ class Partition:
     def delete_records(self, before: int) -> tuple[int, int]:
         """Moves the log's start (-1: to the high watermark); an error code and the low watermark."""
         target = self.high_watermark if before == -1 else before
-        if target > self.high_watermark or target < 0:
+        most = self.log.end_offset if bugs.on("B57") else self.high_watermark
+        if target > most or target < 0:
             return errors.OFFSET_OUT_OF_RANGE, -1
         try:
             self._advance_start(target)

@@ -12,6 +12,7 @@ from brokertrial.suites.probe.apart import apart
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
+TURNS, AT_ONCE_MS = 8, 300
 STARTS_SINCE = 5
 """Before this version of Fetch a follower cannot say where its log begins."""
 
@@ -70,6 +71,51 @@ def deletion_waits_for_every_follower(wire, nodes, rng):
         )
     all_in_sync(wire, topic)
     wire.read_all(topic).must_hold(*played.values[front:])
+
+
+@case(
+    "partition/not-deleted-before-it-is-committed",
+    guarantees=["adm-011", "repl-004"],
+    needs=NEEDS,
+    apis=APIS | {"DeleteRecords": 0},
+    detects=["B57"],
+)
+def nothing_above_the_high_watermark_is_deleted(wire, nodes, rng):
+    """DeleteRecords of an offset above the high watermark MUST be refused (1), also where the leader has records there
+    that its followers lack, and the log MUST begin where it began (KIP-107).
+
+    The followers say in a drawn order how far they are, while the leader alone has more.
+    """
+    leader, *followers = rng.sample(wire.nodes, 3)
+    topic = placed(wire, "t", [leader, *followers], **ALONE)
+    all_in_sync(wire, topic)
+    wire.produce(topic, batch("0", "1")).must_be_at(0)
+    with apart(nodes, leader, "brokers"):
+        played = Played(wire, rng, topic, leader, followers, ["0", "1"])
+        told_by_fetches(wire, played)
+        for _ in range(TURNS):
+            played.write()
+            played.says_something(rng.choice(followers))
+            if played.visible < played.end:
+                _must_be_refused(played, rng.choice((played.visible + 1, played.end)))
+            _must_be_refused(played, played.end + 1)
+            played.must_be_seen()
+        played.all_say_the_end()
+    all_in_sync(wire, topic)
+    wire.read_all(topic).must_hold(*played.values)
+
+
+def _must_be_refused(played, offset):
+    answer = played.wire.delete_records(played.topic, offset=offset, retry=False, timeout_ms=AT_ONCE_MS)
+    code = answer.struct.topics[0].partitions[0].error_code
+    answer.examined = True
+    played.must(
+        answer,
+        code == errors.OFFSET_OUT_OF_RANGE,
+        f"offset {offset} is answered {code}; {played.so_far}, and all below {played.visible} is committed",
+    )
+    first = played.wire.list_offsets(played.topic, at="earliest", to=played.leader)
+    played.must(first, first.offset == 0, f"the log begins at {first.offset}; nothing was deleted")
 
 
 def _begins(played, follower, offset):

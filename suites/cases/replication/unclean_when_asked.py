@@ -1,6 +1,7 @@
 """A leader that does not have everything, because an administrator asks for it or allows it (KIP-460, KIP-106)."""
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.replication._led_in_turn import comes_to_lead
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S, all_in_sync, partition, placed
 from brokertrial.suites.cases.replication.elections import leads_again
 from brokertrial.suites.probe import batch
@@ -67,6 +68,41 @@ def who_lacks_something_leads_when_asked_to(wire, nodes, rng):
     wire.until(lambda: leads_again(wire, topic, one), within=WITHIN_S, what=f"node {one} leads again")
     values = _written(wire, topic, values, 1, "last ")
     _must_hold(wire, topic, values)
+
+
+@case(
+    "replication/led-alone-in-turn",
+    guarantees=["repl-006", "repl-009", "repl-007"],
+    needs=["three-nodes", "leaders", "topic-settings", "kill", "terminate", "restart"],
+    apis={"CreateTopics": 5, "ElectLeaders": 1, "OffsetForLeaderEpoch": 2},
+    detects=["B48"],
+)
+def who_follows_in_the_end_has_what_the_leader_has(wire, nodes, rng):
+    """Two replicas lead in turn, each by an unclean election while the other is down, and write what the other never
+    gets. Who follows at last MUST give up all that the leader's log does not have, and be in sync again: when it leads
+    itself, it has the same records in the same epochs (KIP-101, KIP-279, KAFKA-6361).
+    """
+    leader, away = rng.sample(wire.nodes, 2)
+    topic = placed(wire, "t", [leader, away], **{"min.insync.replicas": "1"})
+    all_in_sync(wire, topic)
+    common = _written(wire, topic, [], rng.randint(1, 4))
+    held = {leader: common, away: common}
+    _left_alone(wire, nodes, topic, away)
+    for term in range(rng.randint(2, 4)):
+        held[leader] = _written(wire, topic, held[leader], rng.randint(2, 9), f"term {term}, ", acks=1)
+        rng.choice([nodes.kill, nodes.terminate])(leader)
+        nodes.start(away)
+        leader, away = away, leader
+        wire.until(lambda node=leader: _is_elected(wire, topic, node), within=WITHIN_S, what=f"node {leader} leads")
+    values = _written(wire, topic, held[leader], rng.randint(0, 9), "last term, ", acks=1)
+    _must_hold(wire, topic, values)
+    nodes.start(away)
+    wire.await_topic(topic)
+    all_in_sync(wire, topic)
+    comes_to_lead(wire, topic, [away, leader], wire.controller)
+    wire.refresh_metadata(topic)
+    _must_hold(wire, topic, values)
+    _must_hold(wire, topic, _written(wire, topic, values, 1, "after it, "))
 
 
 @case(
@@ -145,6 +181,19 @@ def _must_hold(wire, topic, values):
         answer = wire.offset_for_leader_epoch(topic, epoch=epoch).must_succeed()
         row = answer.struct.topics[0].partitions[0]
         answer.must((row.leader_epoch, row.end_offset) == (epoch, end), f"epoch {epoch} ends at {row.end_offset}")
+
+
+def _left_alone(wire, nodes, topic, away):
+    nodes.kill(away)
+    wire.until(lambda: away not in partition(wire, topic).isr_nodes, within=WITHIN_S, what=f"{away} is out of sync")
+
+
+def _is_elected(wire, topic, node):
+    """Asks this node for an unclean election, as others may still name a dead controller; and whether it leads."""
+    rows = [{"topic": topic, "partitions": [0]}]
+    asked = request("ElectLeaders", election_type=UNCLEAN, topic_partitions=rows, timeout_ms=10_000)
+    wire.ask(asked, to=node).examined = True  # the next look shows what it did
+    return partition(wire, topic).leader_id == node
 
 
 def _elect(wire, topic, kind):
