@@ -72,6 +72,7 @@ class Following:
         for key in due:
             del self._later[key]
             self._changed[key] = None
+            self._forgotten.pop(key, None)
         topics: dict[uuid.UUID, Struct] = {}
         for key in self._changed:
             self._named[key] = self._partitions[key]
@@ -122,8 +123,9 @@ class Following:
                     advanced = False
                 if advanced:
                     self._changed[key] = None
-                else:
+                else:  # as Apache Kafka does; else the leader would send the same again at once
                     self._later[key] = now_s + _RETRY_S
+                    self._forgotten[key] = None
 
 
 def _advance(partition: Partition, part: Struct, *, begins: bool) -> bool:

@@ -42,6 +42,8 @@ A_REQUEST_S = 0.0005
 CONNECT_AGAIN_S = 0.2
 FOREVER = float("inf")
 BURIALS = 20
+MOST_TURNS = 100_000
+"""At one moment."""
 
 
 class Ended(SystemExit):
@@ -249,11 +251,15 @@ class InProcessCluster:
 
     def run_until(self, condition: Callable[[], Any], within_s: float) -> None:
         """Lets the nodes run until it is so, or the time is up."""
-        end_s = self.now_s + within_s
+        end_s, turns = self.now_s + within_s, 0
         while not condition() and self.now_s < end_s:
-            if not self._turns():
+            if self._turns():
+                turns += 1
+                if turns > MOST_TURNS:
+                    raise RuntimeError(f"{turns} turns, and no time has passed: nodes ask and answer without end")
+            else:
                 dues = (one.loop.due_s for one in self.members.values() if one.runs)
-                self.now_s = max(self.now_s, min([end_s, *dues]))
+                self.now_s, turns = max(self.now_s, min([end_s, *dues])), 0
 
     def _turns(self) -> bool:
         """Each node that has something to do has a turn; whether there was any."""
