@@ -59,7 +59,9 @@ def _delete(name: str, part: Struct, context: Context) -> tuple[Struct, Trimmed 
     else:
         error, low_watermark = partition.delete_records(part.offset)
         if error == errors.NONE:
-            trimmed = Trimmed(partition, low_watermark, partition.led_since, context.node.live_brokers)
+            alive = context.node.live_brokers()
+            who_lives = (lambda: alive) if bugs.on("B59") else context.node.live_brokers
+            trimmed = Trimmed(partition, low_watermark, partition.led_since, who_lives)
             low_watermark = max(part.offset, 0) if bugs.on("F03") else trimmed.low_watermark
     answer = _Part(partition_index=part.partition_index, error_code=error, low_watermark=low_watermark)
     return answer, trimmed

@@ -76,7 +76,7 @@ class Leading:
         progress.heard = True
         if offset >= log_end:
             progress.caught_up_s = now_s
-        elif offset >= progress.leader_end >= 0:  # it has what there was when it asked before
+        elif offset >= progress.leader_end >= 0 and not bugs.on("B58"):  # it has what there was when it asked before
             progress.caught_up_s = max(progress.caught_up_s, progress.asked_s)
         progress.leader_end, progress.asked_s = log_end, now_s
 

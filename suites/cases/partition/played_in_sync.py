@@ -10,6 +10,7 @@ from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.apart import apart
 
 TIMES, LOOKS, BETWEEN_S = 6, 6, 0.02
+LAG, LONGEST_LAG_MS, LAGS, EACH_S = "replica.lag.time.max.ms", 10_000, 2.5, 0.05
 
 
 @case(
@@ -116,6 +117,52 @@ def a_silent_follower_is_left_out(wire, nodes, rng):
         wire.until(left_out, within=WITHIN_S, what=f"node {silent} is left out")
         played.says(steady, played.end)
         played.write_for_all()
+        played.all_say_the_end()
+        played.must_be_seen()
+    all_in_sync(wire, topic)
+    wire.read_all(topic).must_hold(*played.values)
+
+
+@case(
+    "partition/in-sync-one-fetch-behind",
+    guarantees=["repl-001", "repl-010"],
+    needs=NEEDS,
+    apis=APIS,
+    detects=["B58"],
+)
+def who_has_what_there_was_at_its_last_fetch_stays(wire, nodes, rng):
+    """A follower that is one Fetch behind a leader who is written to all the time MUST stay in sync, for longer than
+    replica.lag.time.max.ms too: it has all that there was when it asked last (KAFKA-1546).
+
+    Both followers ask each time for what comes after the end of the log as it was at their last Fetch.
+    """
+    lag_ms = int(wire.setting(LAG) or LONGEST_LAG_MS)
+    if lag_ms > LONGEST_LAG_MS:
+        wire.not_applicable(f"{LAG} is {lag_ms}: nobody is left out while a case lasts", "unsupported")
+    leader, *followers = rng.sample(wire.nodes, 3)
+    topic = placed(wire, "t", [leader, *followers], **ALONE)
+    all_in_sync(wire, topic)
+    wire.produce(topic, batch("0")).must_be_at(0)
+    with apart(nodes, leader, "brokers"):
+        played = Played(wire, rng, topic, leader, followers, ["0"])
+        told_by_fetches(wire, played)
+        played.all_say_the_end()
+        end, began_ms, at_ms = played.end, wire.now_ms(), wire.now_ms()
+        while wire.now_ms() < began_ms + LAGS * lag_ms:
+            end = played.end
+            played.write()
+            wire.rest(EACH_S)
+            for follower in rng.sample(followers, 2):
+                played.said(follower, end).must_succeed()
+            if wire.now_ms() > at_ms + lag_ms / 2:
+                wire.unclear("the followers could not ask often enough", "unobserved")
+            at_ms = wire.now_ms()
+            row = shown_by(wire, topic, leader)
+            wire.must(
+                {*followers} <= {*row.isr_nodes},
+                f"in sync are {row.isr_nodes}; both followers have what there was at their last Fetch, {end} records",
+            )
+        played.at, played.visible = dict.fromkeys(followers, end), end
         played.all_say_the_end()
         played.must_be_seen()
     all_in_sync(wire, topic)
