@@ -307,9 +307,7 @@ def _refresh(group: ConsumerGroup, topics: Catalogue, changes: list[GroupChange]
 def _retarget(group: ConsumerGroup, topics: Catalogue, changes: list[GroupChange]) -> None:
     """Computes what every member should own for the group epoch of now."""
     candidates = {
-        member_id: Candidate(
-            member.instance_id or member_id, _may_own(member, topics), group.target.get(member_id, NOTHING)
-        )
+        member_id: Candidate(_order(member_id, member), _may_own(member, topics), group.target.get(member_id, NOTHING))
         for member_id, member in group.members.items()
     }
     for member_id, parts in ASSIGNORS[group.assignor()](candidates).items():
@@ -318,6 +316,11 @@ def _retarget(group: ConsumerGroup, topics: Catalogue, changes: list[GroupChange
             changes.append(SavedTarget(member_id, parts))
     group.assignment_epoch = group.epoch
     changes.append(SavedTargetEpoch(group.epoch))
+
+
+def _order(member_id: str, member: ConsumerMember) -> str:
+    """Static members keep their place under another id."""
+    return member_id if bugs.on("B63") else member.instance_id or member_id
 
 
 def _reads_others(before: ConsumerMember, after: ConsumerMember) -> bool:

@@ -300,7 +300,7 @@ def _join_expired(group: ClassicGroup, now: int, limits: GroupLimits, out: list[
     delay, remaining = group.initial_wait
     if group.was is GroupState.EMPTY and group.grew and remaining > 0 and not bugs.on("V90"):
         group.grew = False
-        group.initial_wait = (min(limits.initial_delay_ms, remaining), max(remaining - delay, 0))
+        group.initial_wait = min(limits.initial_delay_ms, remaining), max(remaining - delay * (not bugs.on("B62")), 0)
         group.deadlines[_JOIN] = now + group.initial_wait[0]
         return
     _complete(group, now, out)
