@@ -117,12 +117,13 @@ class DatedLog:
     guarantees=["comp-001", "comp-002", "comp-004", "comp-009"],
     apis={"IncrementalAlterConfigs": 0},
     needs=["topic-settings", "compaction"],
-    detects=["L07", "L08"],
+    detects=["B65", "L07", "L08"],
 )
 def what_is_young_stays_and_what_is_overdue_goes(wire, topic_of, rng):
     """Records MUST NOT be cleaned from the first segment on that has one younger than min.compaction.lag.ms, whichever
-    of its records that is; all before it MUST be, and the rest too once the lag is shorter. Where the share of dirt is
-    too small for ever, a log MUST be cleaned once its first record is older than max.compaction.lag.ms.
+    of its records that is; all before it MUST be, and the rest too once the lag is shorter, with what is written then
+    and without. Where the share of dirt is too small for ever, a log MUST be cleaned once its first record is older
+    than max.compaction.lag.ms.
 
     Logs of seven segments of drawn batches, whose times go up and down; a lag ends between the first and the newest
     time of a segment. Another log shows that the cleaner has looked.
@@ -140,6 +141,7 @@ def what_is_young_stays_and_what_is_overdue_goes(wire, topic_of, rng):
     young.must_be(edge.base)
 
     young.settle(**{MIN_LAG: "0"})
+    _must_look(wire, other, young.must_become(young.segments[-1].base))
     young.write(2)
     young.end()
     _must_look(wire, other, young.must_become(young.segments[-1].base))
