@@ -112,7 +112,8 @@ def _must_be_refused(played, offset):
     played.must(
         answer,
         code == errors.OFFSET_OUT_OF_RANGE,
-        f"offset {offset} is answered {code}; {played.so_far}, and all below {played.visible} is committed",
+        f"for offset {offset} it returns {errors.name(code)} ({code}), not OFFSET_OUT_OF_RANGE (1): {played.so_far}, "
+        f"and what lies below {played.visible} is committed",
     )
     first = played.wire.list_offsets(played.topic, at="earliest", to=played.leader)
     played.must(first, first.offset == 0, f"the log begins at {first.offset}; nothing was deleted")

@@ -1,6 +1,6 @@
 """One Fetch of a follower about several partitions, in a session and without: the suite plays the follower."""
 
-import uuid
+from uuid import UUID
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.partition._replicas import NEEDS, SURELY_KNOWN_S, shown_by
@@ -110,7 +110,7 @@ def each_partition_is_answered_by_itself(wire, nodes, rng):
                     (errors.UNKNOWN_LEADER_EPOCH,),
                 ),
             }
-            absent = uuid.UUID(int=rng.getrandbits(128))
+            absent = UUID(int=rng.getrandbits(128))
             refused[absent] = {**played.row(foreign, 0), "topic_id": absent}, (errors.UNKNOWN_TOPIC_ID,)
             named = rng.sample(list(refused), rng.randint(1, len(refused)))
             at = {topic: rng.choice((played.at[topic], len(played.values[topic]))) for topic in topics}
@@ -129,8 +129,9 @@ def _must_be_answered(played, answer, at, refused):
     parts = _parts(answer)
     for topic_id, codes in refused.items():
         code = parts[topic_id].error if topic_id in parts else None
+        said = "left out" if code is None else f"answered with {errors.name(code)}"
         names = " or ".join(map(errors.name, codes))
-        played.must(answer, code in codes, f"a partition that must be refused with {names} is answered {code}")
+        played.must(answer, code in codes, f"a partition that must be refused with {names} is {said}")
     for topic, offset in at.items():
         part = parts.get(played.wire.topic_id(topic))
         said = "left out" if part is None else errors.name(part.error)
