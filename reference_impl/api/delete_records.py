@@ -8,6 +8,7 @@ durable before the answer, and on every living replica, or REQUEST_TIMED_OUT whe
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from functools import partial
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
@@ -59,9 +60,8 @@ def _delete(name: str, part: Struct, context: Context) -> tuple[Struct, Trimmed 
     else:
         error, low_watermark = partition.delete_records(part.offset)
         if error == errors.NONE:
-            alive = context.node.live_brokers()
-            who_lives = (lambda: alive) if bugs.on("B59") else context.node.live_brokers
-            trimmed = Trimmed(partition, low_watermark, partition.led_since, who_lives)
+            live = partial(dict, context.node.live_brokers()) if bugs.on("B59") else context.node.live_brokers
+            trimmed = Trimmed(partition, low_watermark, partition.led_since, live)
             low_watermark = max(part.offset, 0) if bugs.on("F03") else trimmed.low_watermark
     answer = _Part(partition_index=part.partition_index, error_code=error, low_watermark=low_watermark)
     return answer, trimmed

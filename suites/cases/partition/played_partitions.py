@@ -13,7 +13,7 @@ from brokertrial.wire.messages import request
 
 ALONE = {"min.insync.replicas": "1"}
 APIS = {"CreateTopics": 5, "Fetch": 13, "ListOffsets": 1}
-BY_ID, ROUNDS, EACH = 13, 12, 3
+BY_ID, ROUNDS = 13, 12
 NO_REPLICA = (errors.NOT_LEADER_OR_FOLLOWER, errors.UNKNOWN_LEADER_EPOCH)
 
 
@@ -96,17 +96,17 @@ def each_partition_is_answered_by_itself(wire, nodes, rng):
     """
     leader, follower, stranger = rng.sample(wire.nodes, 3)
     topics = [_written(wire, what, [leader, follower]) for what in ("a", "b")]
-    foreign, other_epoch = _written(wire, "c", [leader, stranger]), _written(wire, "d", [leader, follower])
+    foreign, early = _written(wire, "c", [leader, stranger]), _written(wire, "d", [leader, follower])
     with apart(nodes, leader, "brokers"):
-        played = PlayedPartitions(wire, rng, [*topics, other_epoch], leader, follower)
+        played = PlayedPartitions(wire, rng, [*topics, early], leader, follower)
         for _ in range(ROUNDS // 2):
             for topic in played.at:
                 played.write(topic)
-            epoch = shown_by(wire, other_epoch, leader).leader_epoch + 1
+            epoch = shown_by(wire, early, leader).leader_epoch + 1
             refused = {
                 wire.topic_id(foreign): (played.row(foreign, 1), NO_REPLICA),
-                wire.topic_id(other_epoch): (
-                    played.row(other_epoch, len(played.values[other_epoch]), current_leader_epoch=epoch),
+                wire.topic_id(early): (
+                    played.row(early, len(played.values[early]), current_leader_epoch=epoch),
                     (errors.UNKNOWN_LEADER_EPOCH,),
                 ),
             }
@@ -199,8 +199,8 @@ def _next_in_session(played, named):
         played.must(
             answer,
             part is not None if wanted else part is None or allowed,
-            f"{topic} is {sent}; the follower is at {offset} of {len(played.values[topic])}, was sent the high "
-            f"watermark {mark}, and it is {before[topic]}",
+            f"{topic} is {sent}; the follower is at offset {offset}, the log ends at {len(played.values[topic])}, the "
+            f"high watermark is {before[topic]}, and it was sent {mark}",
         )
         if part is None:
             continue
