@@ -16,11 +16,9 @@ from brokertrial.ci.gate import files, github, last_run, policy
 from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.gate.last_run import LastRun
 from brokertrial.ci.gate.runs import Runs, conduct
-from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.known import KnownFailures
-from brokertrial.ci.reports.run_state import RunState, as_typed, suite_version
+from brokertrial.ci.reports.run_state import as_typed, suite_version
 from brokertrial.ci.reports.tally import Tally, local_day
-from brokertrial.suites.events import CaseFinished, RunEvent
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.running.options import RunOptions
 
@@ -46,10 +44,12 @@ def gate(words: GateWords, **of_the_run: Any) -> int:
     known = KnownFailures() if words.write_baseline else KnownFailures.read(place, names())
     options = RunOptions.parsed(**of_the_run, known=None if words.write_baseline else words.baseline).validated()
     rules = msgspec.structs.replace(rules, min_decided=max(rules.min_decided, options.min_decided))
-    last = last_run.find(Path(words.last), options.target) if words.last else None
+    last = last_run.named(Path(words.last)) if words.last else None
     options = _changed_first(options, words.changed_since)
     click.echo(f"brokertrial {suite_version()}: gate for {options.target}, seed {options.seed}")
     runs = conduct(options, rules.retries, run_in_child)
+    if words.last and last is None and runs.run is not None:
+        last = last_run.newest_good(Path(words.last), options.target, runs.run)
     if words.write_baseline:
         known = _first_baseline(place, runs, rules, options.target, words.expires_in)
     told = Gated.of(
@@ -85,22 +85,22 @@ def _leave(told: Gated, words: GateWords) -> None:
     """Files, console, GitHub, and the run for the next time."""
     out = Path(words.out)
     files.write(told, out)
-    if words.save_last and told.decision.is_green:
-        _keep(told.state, Path(words.save_last))
     _say(told, out)
+    if told.decision.is_green:
+        last_run.keep(told.state, told.runs.folder / last_run.RECORD)
+        if words.save_last:
+            click.echo(f"  {_save(told, Path(words.save_last))}")
     if github.is_here(os.environ):
         click.echo(github.tell(told, out, os.environ), nl=False)
 
 
-def _keep(state: RunState, folder: Path) -> None:
-    """The results of this run as those of the last good one: results.jsonl, without histories."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / stored.NAME).unlink(missing_ok=True)
-    assert state.run is not None and state.end is not None, "a green run has both"
-    writer = stored.writer(RunState(folder, state.known, state.today, state.run, state.results, state.end))
-    events: list[RunEvent] = [state.run, *map(CaseFinished, state.results), state.end]
-    for event in events:
-        writer.on(event)
+def _save(told: Gated, folder: Path) -> str:
+    """Keeps the results of this run as the last good one's, and says so; a part does not replace the whole."""
+    assert told.runs.run is not None, "a green run has begun"
+    if last_run.is_part_of_what_is_kept(told.runs.run, folder):
+        return f"not kept: the last good run in {folder} has more cases; remove it to begin anew"
+    last_run.keep(told.state, folder)
+    return f"kept as the last good run: {folder}"
 
 
 def _say(told: Gated, out: Path) -> None:

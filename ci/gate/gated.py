@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from brokertrial.ci.gate.decision import Decision, decide
+from brokertrial.ci.gate.decision import Decision, counted, decide, named
 from brokertrial.ci.gate.last_run import LastRun
 from brokertrial.ci.gate.policy import Policy
 from brokertrial.ci.gate.runs import Runs
@@ -65,7 +66,15 @@ class Gated:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was let through, and why the comparison with the last good run is not one of like with like."""
+        """What was let through, what was compared with, and why that is not a comparison of like with like."""
+        return (*self.decision.notes, *self._compared())
+
+    def _compared(self) -> Iterator[str]:
         if self.last is None:
-            return (*self.decision.notes, "no last good run to compare with")
-        return (*self.decision.notes, *self.last.differs(self.target, self.profile))
+            yield "no last good run to compare with"
+            return
+        version = f" ({self.last.run.target_version})" if self.last.run.target_version else ""
+        yield f"compared with the last good run, {self.last.run.started_at[:16].replace('T', ' ')} UTC{version}"
+        yield from self.last.differs(self.target, self.profile)
+        if self.runs.run and (left := self.last.left_out(self.runs.run)):
+            yield f"the last good run left out {counted(len(left), 'case')} of this one: {named(left)}"

@@ -17,6 +17,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports import informational, known_failures
 from brokertrial.ci.reports.causes import by_harm, causes, ways_of
 from brokertrial.ci.reports.details import brief, details, headline
+from brokertrial.ci.reports.left_out import CHOSEN
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.suites.events import (
     CaseFinished,
@@ -40,7 +41,6 @@ COLUMNS = (Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICA
 MOST_LEFT_OUT = 8
 MOST_CASES = 6
 """Of one cause, or of several that only warn."""
-CHOSEN = ("not selected", "deselected")  # by the user, who knows
 LAST = True  # it reports what the other writers could not write
 
 

@@ -41,9 +41,6 @@ def _page(gated: Gated) -> Iterator[str]:
         yield f"- **{_plain(objection.sentence)}**"
     for note in gated.notes:
         yield f"- {_plain(note)}"
-    if gated.last:
-        version = f" ({gated.last.run.target_version})" if gated.last.run.target_version else ""
-        yield f"- compared with the last good run, {gated.last.run.started_at[:16].replace('T', ' ')} UTC{version}"
     found = findings(decision, gated.state.known, gated.policy)
     broken = {result.case for result in decision.changes.broken}
     for kind, title in TABLES.items():

@@ -13,16 +13,29 @@ from brokertrial.ci.commands import gate as command
 from brokertrial.ci.gate import last_run
 from brokertrial.ci.reports import known as baselines
 from brokertrial.suites.case import by_id
+from brokertrial.suites.events import LeftOut
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.options import RunOptions
-from tests.ci.gate.made import failed, passed, unsure
+from tests.ci.gate.conftest import started
+from tests.ci.gate.made import absent, failed, passed, unsure
 from tests.ci.gate.test_runs import A, B, C, leave
 
 
 def gate(monkeypatch: pytest.MonkeyPatch, results: list[CaseResult], *words: str) -> int:
     """The status of the command, where the run comes to these results."""
     monkeypatch.setattr(command, "run_in_child", lambda options: leave(Path(options.run_dir or ""), results))
+    return asked(*words)
+
+
+def gate_in_turn(monkeypatch: pytest.MonkeyPatch, rounds: list[list[CaseResult]], *words: str) -> int:
+    """The same, where one run comes after the other."""
+    left = iter(rounds)
+    monkeypatch.setattr(command, "run_in_child", lambda options: leave(Path(options.run_dir or ""), next(left)))
+    return asked(*words)
+
+
+def asked(*words: str) -> int:
     with pytest.raises(SystemExit) as ended:
         cli.main(["gate", "--target", "reference", "--baseline", "known.toml", "--seed", "1", *words])
     return int(ended.value.code or 0)
@@ -64,7 +77,7 @@ def test_from_a_first_run_to_a_red_one(monkeypatch: pytest.MonkeyPatch, elsewher
     }
     assert gate(monkeypatch, first, *again) == 0
     assert gate(monkeypatch, [*first[:2], failed(B)], *again) == 1
-    kept = last_run.find(elsewhere / "last")
+    kept = last_run.named(elsewhere / "last")
     assert kept is not None and [one.case for one in kept.results] == [one.case for one in first]
 
 
@@ -93,3 +106,38 @@ def test_the_policy_asks_for_retries(monkeypatch: pytest.MonkeyPatch, elsewhere:
     with pytest.raises(SystemExit) as ended:
         cli.main(["gate", "--target", "reference", "--baseline", "known.toml", "--policy", "policy.toml"])
     assert (ended.value.code, len(asked)) == (0, 3)
+
+
+def test_a_run_that_the_gate_refused_does_not_become_the_last_good_one(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path
+) -> None:
+    (elsewhere / "known.toml").touch()
+    again = ("--runs", "all", "--last", "all")
+    assert gate(monkeypatch, [passed(A), passed(B)], *again) == 0
+    for _ in range(3):
+        assert gate(monkeypatch, [passed(A), absent(B)], *again) == 1
+
+
+def test_the_run_of_what_was_inconclusive_is_no_last_good_run(monkeypatch: pytest.MonkeyPatch, elsewhere: Path) -> None:
+    (elsewhere / "known.toml").touch()
+    (elsewhere / "policy.toml").write_text("retries = 1\n")
+    again = ("--runs", "all", "--last", "all", "--policy", "policy.toml")
+    rounds = [[passed(A), unsure(B)], [passed(B)]]
+    assert gate_in_turn(monkeypatch, rounds, *again) == 0
+    assert [len(list(run.glob("last-good/*"))) for run in sorted((elsewhere / "all").iterdir())].count(1) == 1
+    assert gate(monkeypatch, [absent(A), passed(B)], *again) == 1
+    assert gate(monkeypatch, [passed(A), absent(B)], *again) == 1, "what the second run decided counts too"
+
+
+def test_a_part_does_not_replace_the_last_good_run_of_the_whole(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (elsewhere / "known.toml").touch()
+    assert gate(monkeypatch, [passed(A), passed(B)], "--save-last", "last") == 0
+    assert "kept as the last good run: last\n" in capsys.readouterr().out
+    part = msgspec.structs.replace(started([passed(A)]), left_out=(LeftOut(B, "not selected"),))
+    monkeypatch.setattr(command, "run_in_child", lambda options: leave(Path(options.run_dir or ""), [passed(A)], part))
+    assert asked("--save-last", "last") == 0
+    assert "not kept: the last good run in last has more cases" in capsys.readouterr().out
+    kept = last_run.named(elsewhere / "last")
+    assert kept is not None and len(kept.results) == 2

@@ -7,19 +7,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from brokertrial.ci import run_folder
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.gate import last_run, policy
 from brokertrial.ci.gate.runs import Runs, conduct
 from brokertrial.ci.reports import results as stored
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.suites.case import all_cases, by_id
-from brokertrial.suites.events import CaseFinished, CaseInfo, RunEvent, RunFinished, RunStarted
+from brokertrial.suites.events import CaseFinished, CaseInfo, LeftOut, RunEvent, RunFinished, RunStarted
 from brokertrial.suites.exit_status import ExitStatus, exit_status
 from brokertrial.suites.proving.case_dependencies import text_hash
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.options import RunOptions
 from tests.ci.gate.conftest import started
-from tests.ci.gate.made import failed, passed, unsure
+from tests.ci.gate.made import absent, failed, passed, unsure
 
 A, B, C = "offsets/ends", "ordering/offsets-rise", "ordering/one-connection"
 
@@ -89,17 +90,48 @@ def test_an_interrupted_run_is_not_gone_on_with(tmp_path: Path) -> None:
     assert (len(asked), told.ended) == (1, ExitStatus.INTERRUPTED)
 
 
-def test_the_last_good_run_of_a_folder_is_the_newest_green_one_of_the_target(tmp_path: Path) -> None:
-    other = msgspec.structs.replace(started([passed(A)]), target="mock")
-    leave(tmp_path / "20261121-1", [passed(A)])
-    leave(tmp_path / "20261122-1", [passed(B)])
-    leave(tmp_path / "20261123-1", [failed(A)])
-    leave(tmp_path / "20261124-1", [passed(A)], other)
-    (tmp_path / "20261125-1").mkdir()
-    (tmp_path / "20261125-1" / stored.NAME).write_text("cut")
-    found = last_run.find(tmp_path, "reference")
+def good(folder: Path, results: list[CaseResult], run: RunStarted | None = None) -> None:
+    """Leaves a run that the gate passed."""
+    leave(folder, results, run)
+    (folder / run_folder.NAME).touch()
+    ended = RunFinished(ExitStatus.PASSED)
+    last_run.keep(RunState(folder, run=run or started(results), results=results, end=ended), folder / last_run.RECORD)
+
+
+def test_the_last_good_run_of_a_folder_is_the_newest_of_the_target_that_a_gate_passed(tmp_path: Path) -> None:
+    now = started([passed(A)])
+    good(tmp_path / "20261121-1", [passed(A)])
+    good(tmp_path / "20261122-1", [passed(B)])
+    leave(tmp_path / "20261123-1", [passed(A)])
+    good(tmp_path / "20261124-1", [passed(A)], msgspec.structs.replace(now, target="mock"))
+    good(tmp_path / "20261125-1", [passed(A)])
+    (tmp_path / "20261125-1" / last_run.RECORD / stored.NAME).write_text("cut")
+    found = last_run.newest_good(tmp_path, "reference", now)
     assert found is not None and found.folder.name == "20261122-1"
-    assert last_run.find(tmp_path / "missing", "reference") is None
+    assert last_run.newest_good(tmp_path / "missing", "reference", now) is None
+
+
+def test_a_run_that_left_out_what_is_asked_now_is_no_last_good_run(tmp_path: Path) -> None:
+    part = msgspec.structs.replace(started([passed(A)]), left_out=(LeftOut(B, "not selected"),))
+    good(tmp_path / "20261121-1", [passed(A), passed(B)])
+    good(tmp_path / "20261122-1", [passed(A)], part)
+
+    def newest(*results: CaseResult) -> str:
+        found = last_run.newest_good(tmp_path, "reference", started(list(results)))
+        return found.folder.name if found else ""
+
+    assert newest(passed(A), passed(B)) == "20261121-1"
+    assert newest(passed(A), absent(f"{B}@stop-1")) == "20261121-1"
+    assert newest(passed(A), passed(C)) == "20261122-1", "a case that is newer than the run is no reason"
+
+
+def test_a_run_that_is_named_though_no_gate_passed_it_is_compared_with_and_told(tmp_path: Path) -> None:
+    leave(tmp_path, [failed(A)])
+    (tmp_path / run_folder.NAME).touch()
+    found = last_run.named(tmp_path)
+    assert found is not None
+    told = "the run to compare with is not known to have passed a gate; it ended with status 1"
+    assert told in found.differs("reference", "smoke")
 
 
 def test_what_failed_or_changed_runs_first(tmp_path: Path) -> None:
