@@ -114,4 +114,5 @@ def _say(told: Gated, out: Path) -> None:
     if told.runs.folder.is_dir():
         click.echo(f"Report: {as_typed(told.runs.folder)}/report.html; for CI: {as_typed(out)}/")
     word = "passed" if decision.is_green else "failed" if decision.status == ExitStatus.FAILED else "did not decide"
-    click.secho(f"Gate {word}; exit status {int(decision.status)} = {decision.status.meaning}", fg=color, bold=True)
+    why = "" if decision.is_green else f": {decision.meaning}"
+    click.secho(f"Gate {word} (exit status {int(decision.status)}){why}", fg=color, bold=True)

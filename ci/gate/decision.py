@@ -28,6 +28,8 @@ class Objection:
 
     status: ExitStatus
     sentence: str
+    brief: str
+    """The same in a few words, without the names of cases."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Decision:
     objections: tuple[Objection, ...] = ()
     notes: tuple[str, ...] = ()
     """What was let through, in words: nothing is left unsaid."""
+    new: tuple[CaseResult, ...] = ()
+    """What failed and blocks, and has no entry in the baseline; one with an entry that expired is under `expired`."""
     mended: tuple[StaleEntry, ...] = ()
     expired: tuple[StaleEntry, ...] = ()
     changes: Changes = field(default_factory=Changes)
@@ -46,6 +50,12 @@ class Decision:
     @property
     def is_green(self) -> bool:
         return self.status == ExitStatus.PASSED
+
+    @property
+    def meaning(self) -> str:
+        """What the exit status says of this gate: the objections that led to it, in a few words."""
+        briefs = [one.brief for one in self.objections if one.status == self.status]
+        return "; ".join(briefs) or self.status.meaning
 
     @property
     def blocks_inconclusive(self) -> bool:
@@ -68,18 +78,20 @@ def decide(
     changes = Changes() if last is None else Changes.between(last, results)
     expired = tuple(stale for stale in tally.stale if stale.entry.expired(today))
     mended = tuple(stale for stale in tally.stale if stale not in expired)
+    new = tuple(result for result in tally.failed if known.unheard_of(result))
     objections = [
         *_ended(ended, error),
-        *_failed(tally, changes),
+        *_failed(new, changes),
         *_entries("expired", expired, "renew or remove", known),
         *(_entries("mended", mended, "remove", known) if policy.mended == "block" else ()),
         *(_lost(changes.lost) if policy.lost == "block" else ()),
         *_undecided(tally, policy),
-        *(_nothing(tally) if ended == ExitStatus.PASSED else ()),
     ]
+    if not _decided_any(tally) and all(one.status == ExitStatus.FAILED for one in objections):
+        objections.append(_nothing())
     status = worst(each.status for each in objections) if objections else ExitStatus.PASSED
-    return Decision(status, tally, tuple(objections), tuple(_notes(tally, policy, changes, mended)), mended, expired,
-                    changes)  # fmt: skip
+    notes = tuple(_notes(tally, policy, changes, mended))
+    return Decision(status, tally, tuple(objections), notes, new, mended, expired, changes)
 
 
 def unexplained(status: int, results: Collection[CaseResult]) -> ExitStatus:
@@ -111,16 +123,14 @@ def named(cases: Iterable[str]) -> str:
 
 def _ended(ended: ExitStatus, error: str) -> Iterable[Objection]:
     if ended != ExitStatus.PASSED:
-        yield Objection(ended, f"{ended.meaning}: {error}" if error else ended.meaning)
+        yield Objection(ended, f"{ended.meaning}: {error}" if error else ended.meaning, ended.meaning)
 
 
-def _failed(tally: Tally, changes: Changes) -> Iterable[Objection]:
-    if not tally.failed:
-        return
-    since = [result for result in tally.failed if result in changes.broken]
-    passed = f" ({len(since)} of them passed in the last good run)" if since else ""
-    what = counted(len(tally.failed), "new failure")
-    yield Objection(ExitStatus.FAILED, f"{what}{passed}: {named(result.case for result in tally.failed)}")
+def _failed(new: Sequence[CaseResult], changes: Changes) -> Iterable[Objection]:
+    if new:
+        since = [result for result in new if result in changes.broken]
+        passed = f" ({len(since)} of them passed in the last good run)" if since else ""
+        yield _about(ExitStatus.FAILED, counted(len(new), "new failure"), new, passed)
 
 
 def _entries(what: str, stale: Sequence[StaleEntry], do: str, known: KnownFailures) -> Iterable[Objection]:
@@ -130,40 +140,43 @@ def _entries(what: str, stale: Sequence[StaleEntry], do: str, known: KnownFailur
             lines.setdefault(each.entry.case, []).append(str(each.entry.line))
         places = named(f"{case} (line {', '.join(at)})" for case, at in lines.items())
         entries = f"{len(stale)} {what} {'entries' if len(stale) > 1 else 'entry'} in {known.path}"
-        yield Objection(ExitStatus.FAILED, f"{entries}: {do} {places}")
+        yield Objection(ExitStatus.FAILED, f"{entries}: {do} {places}", entries)
 
 
 def _lost(lost: Sequence[CaseResult]) -> Iterable[Objection]:
     if lost:
-        what = f"{counted(len(lost), 'case')} passed in the last good run and cannot be judged any more"
-        yield Objection(ExitStatus.FAILED, f"{what}: {named(result.case for result in lost)}")
+        count = counted(len(lost), "case")
+        what = f"{count} passed in the last good run and cannot be judged any more"
+        yield Objection(ExitStatus.FAILED, f"{what}: {named(result.case for result in lost)}", f"{count} lost")
 
 
 def _undecided(tally: Tally, policy: Policy) -> Iterable[Objection]:
     ours = [result for result in tally.inconclusive if is_ours(result)]
     theirs = [result for result in tally.inconclusive if not is_ours(result)]
     if ours:
-        what = f"{counted(len(ours), 'case')} met an internal error of the suite"
-        yield Objection(ExitStatus.INTERNAL, f"{what}: {named(result.case for result in ours)}")
+        yield _about(ExitStatus.INTERNAL, f"{counted(len(ours), 'case')} met an internal error of the suite", ours)
     if len(theirs) > policy.inconclusive:
         allowed = f"; the policy tolerates {policy.inconclusive}" if policy.inconclusive else ""
-        what = counted(len(theirs), "inconclusive case")
-        yield Objection(ExitStatus.INCONCLUSIVE, f"{what}{allowed}: {named(result.case for result in theirs)}")
+        yield _about(ExitStatus.INCONCLUSIVE, counted(len(theirs), "inconclusive case"), theirs, allowed)
     if tally.untried:
         what = f"{counted(len(tally.untried), 'case')} not tried, for the target takes no record"
-        yield Objection(ExitStatus.INCONCLUSIVE, what)
+        yield Objection(ExitStatus.INCONCLUSIVE, what, what)
     if _decided_any(tally) and tally.decided_percent < policy.min_decided:
-        wanted = f"the policy asks for {policy.min_decided:g} %"
-        yield Objection(ExitStatus.INCONCLUSIVE, f"{tally.decided_percent:.1f} % of the musts were decided; {wanted}")
+        what = f"{tally.decided_percent:.1f} % of the musts were decided; {policy.min_decided:g} % are asked for"
+        yield Objection(ExitStatus.INCONCLUSIVE, what, "too few musts decided")
+
+
+def _about(status: ExitStatus, what: str, results: Sequence[CaseResult], more: str = "") -> Objection:
+    return Objection(status, f"{what}{more}: {named(result.case for result in results)}", what)
 
 
 def _decided_any(tally: Tally) -> bool:
     return bool(tally.passed or tally.failed or tally.known) or any(not result.only_warns for result in tally.warned)
 
 
-def _nothing(tally: Tally) -> Iterable[Objection]:
-    if not _decided_any(tally):
-        yield Objection(ExitStatus.NOTHING_JUDGED, ExitStatus.NOTHING_JUDGED.meaning)
+def _nothing() -> Objection:
+    meaning = ExitStatus.NOTHING_JUDGED.meaning
+    return Objection(ExitStatus.NOTHING_JUDGED, meaning, meaning)
 
 
 def _notes(tally: Tally, policy: Policy, changes: Changes, mended: Sequence[StaleEntry]) -> Iterable[str]:

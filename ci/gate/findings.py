@@ -6,7 +6,7 @@ A failure has the rule of its guarantee; what is wrong with the baseline, or was
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,31 +57,41 @@ class Finding:
 
 def findings(decision: Decision, known: KnownFailures, policy: Policy) -> list[Finding]:
     """All of them, what blocks first, the most harmful first."""
-    tally = decision.tally
-    found = [finding for result in tally.failed for finding in _failures(result, "new", True, known)]
-    found += [finding for result in tally.known for finding in _failures(result, "known", False, known)]
-    found += [finding for result in tally.warned for finding in _failures(result, "warning", False, known)]
+    tally, expired = decision.tally, {stale.entry for stale in decision.expired}
+    failed: dict[Kind, list[CaseResult]] = {"new": tally.failed, "known": tally.known, "warning": tally.warned}
+    found = [
+        finding for kind, some in failed.items() for each in some for finding in _failures(each, kind, known, expired)
+    ]
+    told = {(finding.case, finding.line) for finding in found if finding.kind == "expired"}
     blocks = decision.blocks_inconclusive
     found += [_without_verdict(result, "inconclusive", blocks) for result in tally.inconclusive]
     found += [_without_verdict(result, "lost", policy.lost == "block") for result in decision.changes.lost]
     found += [_entry(stale.entry, "mended", policy.mended == "block", stale.why) for stale in decision.mended]
-    found += [_entry(stale.entry, "expired", True, stale.why) for stale in decision.expired]
+    silent = [stale for stale in decision.expired if (stale.entry.case, stale.entry.line) not in told]
+    found += [_entry(stale.entry, "expired", True, stale.why) for stale in silent]
     if not found and not decision.is_green:
         sentence = "; ".join(objection.sentence for objection in decision.objections)
         found = [Finding("ended", True, "brokertrial", "ended", sentence, "ended")]
     return sorted(found, key=lambda one: (not one.blocks, one.harm or HarmKind.MISSING))
 
 
-def _failures(result: CaseResult, kind: Kind, blocks: bool, known: KnownFailures) -> Iterator[Finding]:
-    entries = known.reasons(result)
+def _failures(
+    result: CaseResult, kind: Kind, known: KnownFailures, expired: Collection[KnownFailure]
+) -> Iterator[Finding]:
+    """A failure with an entry is `known` or `expired`, whatever else is wrong in its case."""
+    entries = sorted(known.reasons(result), key=lambda entry: entry in expired)
     for cause, failure, harm in ways_of(result):
         entry = next((each for each in entries if each.names(failure)), None)
+        mine: Kind = kind if entry is None else "expired" if entry in expired else "known"
+        sentence = failure.sentence or result.statement
+        if entry and mine == "expired":
+            sentence = f"{sentence.rstrip('.')}. Its entry expired on {entry.expires}: renew or remove it."
         yield Finding(
-            kind if entry is None or kind == "known" else "known",
-            blocks and entry is None,
+            mine,
+            mine in ("new", "expired"),
             result.case,
             result.guarantees[0] if result.guarantees else result.case,
-            failure.sentence or result.statement,
+            sentence,
             failure.signature,
             cause,
             harm,

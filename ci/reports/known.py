@@ -95,6 +95,11 @@ class KnownFailures:
         known = [e for e in self.entries if e.case == result.case and not e.expired(today)]
         return [failure for failure in failures(result) if not any(entry.names(failure) for entry in known)]
 
+    def unheard_of(self, result: CaseResult) -> list[Failure]:
+        """What this case did wrong that has no entry at all, not even one that is not forgiven any more."""
+        entries = self.reasons(result)
+        return [failure for failure in failures(result) if not any(entry.names(failure) for entry in entries)]
+
     def reasons(self, result: CaseResult) -> list[KnownFailure]:
         """The entries that speak of this result."""
         return [e for e in self.entries if e.case == result.case and any(e.names(one) for one in failures(result))]

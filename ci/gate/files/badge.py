@@ -32,8 +32,8 @@ def shown(gated: Gated) -> tuple[str, str]:
         beside += [f"{len(tally.inconclusive)} inconclusive"] if tally.inconclusive else []
         said = f"{len(tally.decided)} of {len(tally.musts)} musts decided"
         return ", ".join([said, *beside]), "yellowgreen" if beside else "brightgreen"
-    if tally.failed:
-        return counted(len(tally.failed), "new failure"), "red"
+    if decision.new:
+        return counted(len(decision.new), "new failure"), "red"
     if decision.status == ExitStatus.FAILED:
         return "baseline out of date" if decision.expired or decision.mended else "cases lost", "red"
     return WORDS.get(decision.status, "error"), "yellow" if decision.status == ExitStatus.INCONCLUSIVE else "lightgrey"

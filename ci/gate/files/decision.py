@@ -21,7 +21,7 @@ def render(gated: Gated) -> str:
         "target": gated.target,
         "run": as_typed(gated.runs.folder),
         "status": int(decision.status),
-        "meaning": decision.status.meaning,
+        "meaning": decision.meaning,
         "objections": [
             {"status": int(objection.status), "sentence": objection.sentence} for objection in decision.objections
         ],

@@ -17,7 +17,7 @@ from brokertrial.suites.guarantees import registry
 
 NAME = "brokertrial.sarif"
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-BASELINE_STATE = {"known": "unchanged", "mended": "absent"}
+BASELINE_STATE = {"known": "unchanged", "expired": "unchanged", "mended": "absent"}
 DID_RUN = (ExitStatus.PASSED, ExitStatus.FAILED, ExitStatus.INCONCLUSIVE)
 
 
@@ -34,7 +34,7 @@ def render(gated: Gated) -> str:
         "invocations": [{"executionSuccessful": status in DID_RUN, "exitCode": int(status)}],
         "results": [_result(finding, rules.index(finding.rule), gated) for finding in found],
         "columnKind": "unicodeCodePoints",
-        "properties": {"target": gated.target, "profile": gated.profile, "gate": str(gated.decision.status.meaning)},
+        "properties": {"target": gated.target, "profile": gated.profile, "gate": gated.decision.meaning},
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
 

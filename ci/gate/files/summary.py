@@ -35,7 +35,7 @@ def _page(gated: Gated) -> Iterator[str]:
     word = "passed" if decision.is_green else "failed" if decision.status == ExitStatus.FAILED else "not decided"
     yield f"# {MARK.get(decision.status, '⚠️')} brokertrial gate {word}: {gated.target}"
     yield ""
-    yield f"Exit status {int(decision.status)}: {decision.status.meaning}."
+    yield f"Exit status {int(decision.status)}: {decision.meaning}."
     yield ""
     for objection in decision.objections:
         yield f"- **{_plain(objection.sentence)}**"

@@ -111,6 +111,41 @@ def test_a_run_that_did_not_come_to_its_end_is_never_green(ended: ExitStatus) ->
     assert "it went away" in decided([passed(A)], ended=ended, error="it went away").objections[0].sentence
 
 
+@pytest.mark.parametrize(
+    ("now", "baseline", "policy", "meaning"),
+    [
+        ([passed(A)], NONE, Policy(), "passed"),
+        ([failed(A), failed(B), unsure("x/y")], NONE, Policy(), "2 new failures"),
+        ([passed(A), absent(B)], NONE, Policy(), "1 case lost"),
+        ([passed(A)], KNOWN_A, Policy(), "1 mended entry in known.toml"),
+        ([failed(A)], known((A, "wrong", TODAY)), Policy(), "1 expired entry in known.toml"),
+        ([passed(A), unsure("x/y")], NONE, Policy(), "1 inconclusive case"),
+        ([passed(A), absent("x/y")], NONE, Policy(min_decided=90), "too few musts decided"),
+        ([passed(A), unsure("x/y", "suite")], NONE, Policy(), "1 case met an internal error of the suite"),
+        ([absent("x/y")], NONE, Policy(), "no case was decided"),
+    ],
+)
+def test_the_status_is_explained_by_what_led_to_it(
+    now: list[CaseResult], baseline: KnownFailures, policy: Policy, meaning: str
+) -> None:
+    assert decided(now, baseline, policy, last=[passed(A), passed(B)]).meaning == meaning
+
+
+def test_no_case_was_decided_is_said_only_where_it_is_the_status() -> None:
+    assert [one.sentence for one in decided([unsure(A)]).objections] == [f"1 inconclusive case: {A}"]
+    assert decided([unsure(A)]).status == ExitStatus.INCONCLUSIVE
+
+
+def test_a_failure_whose_entry_expired_is_not_new() -> None:
+    made = decided([failed(A), failed(B)], known((A, "wrong", YESTERDAY)))
+    assert [one.sentence for one in made.objections] == [
+        f"1 new failure: {B}",
+        f"1 expired entry in known.toml: renew or remove {A} (line 1)",
+    ]
+    assert [one.case for one in made.new] == [B]
+    assert [one.case for one in decided([failed(A, "another")], known((A, "wrong", YESTERDAY))).new] == [A]
+
+
 def test_what_was_let_through_is_said() -> None:
     policy = Policy(inconclusive=1, areas={"transactions": ()})
     made = decided([passed(A), unsure("x/y"), failed(B)], NONE, policy)

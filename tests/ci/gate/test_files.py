@@ -18,7 +18,7 @@ from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.gate.policy import Policy
 from brokertrial.ci.reports.known import KnownFailures
 from tests.ci.gate.conftest import gated
-from tests.ci.gate.made import failed
+from tests.ci.gate.made import YESTERDAY, failed, known, passed
 
 WORKFLOW_COMMAND = re.compile(
     r"::(error|warning|notice) (?:file=[^,:]+,line=\d+,)?title=[^:,\n]+(?:: )?[^:\n]*::[^\n]+"
@@ -125,6 +125,26 @@ def test_the_decision_as_data(red: Gated) -> None:
     assert {one["kind"] for one in told["findings"] if one["blocks"]} == {
         "new", "inconclusive", "lost", "mended", "expired",
     }  # fmt: skip
+
+
+def test_a_failure_whose_entry_expired_is_the_same_in_every_file() -> None:
+    baseline = known(("offsets/old", "wrong", YESTERDAY))
+    made = gated([passed("offsets/a"), failed("offsets/old")], baseline, Policy())
+    sentence = "it is wrong. Its entry expired on 2026-11-24: renew or remove it."
+    assert annotated(made) == f"::error file=ci/known.toml,line=1,title=expired%3A offsets/old::{sentence}\n"
+    [finding] = json.loads(decision.render(made))["findings"]
+    assert (finding["kind"], finding["blocks"], finding["line"]) == ("expired", True, 1)
+    [result] = json.loads(sarif.render(made))["runs"][0]["results"]
+    assert (result["level"], result["baselineState"]) == ("error", "unchanged")
+    assert "suppressions" not in result
+    [row] = json.loads(code_quality.render(made))
+    assert (row["description"], row["severity"]) == (f"offsets/old: {sentence}", "critical")
+    text = summary.render(made)
+    assert "Exit status 1: 1 expired entry in known.toml." in text
+    assert "### Expired entries of the baseline: 1" in text and "### Known failures" not in text
+    assert json.loads(badge.render(made))["message"] == "baseline out of date"
+    told = ET.fromstring(junit.render(made)).findall("testsuite[2]/testcase/failure")
+    assert [one.get("message") for one in told] == [made.decision.objections[0].sentence]
 
 
 def test_github_gets_its_summary_and_outputs(red: Gated, tmp_path: Path) -> None:
