@@ -42,7 +42,7 @@ class Reporter:
     """Keeps the story of a run, feeds the writers, seals the run folder. A writer that fails is named at the end."""
 
     def __init__(self, options: RunOptions, known: KnownFailures, console: bool = False) -> None:
-        self.state = RunState(Path(options.run_dir or ""), known, min_decided=options.min_decided)
+        self.state = RunState(Path(options.run_dir or ""), known, min_decided=options.min_decided, in_gate=options.gate)
         self._asked = {"target": options.target, "profile": options.profile, "seed": options.seed}
         self._writers: dict[str, RunWriter] = discover(self.state, without=() if console else ("console",))
         self._seal(complete=False)

@@ -16,6 +16,7 @@ from brokertrial.ci.gate import files, github, last_run, policy
 from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.gate.last_run import LastRun
 from brokertrial.ci.gate.runs import Runs, conduct
+from brokertrial.ci.reports import known_failures
 from brokertrial.ci.reports.known import KnownFailures
 from brokertrial.ci.reports.run_state import as_typed, suite_version
 from brokertrial.ci.reports.tally import Tally, local_day
@@ -42,12 +43,13 @@ def gate(words: GateWords, **of_the_run: Any) -> int:
     place = Path(words.baseline)
     (baselines.must_be_new if words.write_baseline else baselines.must_exist)(place)
     known = KnownFailures() if words.write_baseline else KnownFailures.read(place, names())
-    options = RunOptions.parsed(**of_the_run, known=None if words.write_baseline else words.baseline).validated()
+    options = RunOptions.parsed(**of_the_run, known=None if words.write_baseline else words.baseline, gate=True)
+    options = options.validated()
     rules = msgspec.structs.replace(rules, min_decided=max(rules.min_decided, options.min_decided))
     last = last_run.named(Path(words.last)) if words.last else None
     options = _changed_first(options, words.changed_since)
     click.echo(f"brokertrial {suite_version()}: gate for {options.target}, seed {options.seed}")
-    runs = conduct(options, rules.retries, run_in_child)
+    runs = conduct(options, rules.retries, run_in_child, click.echo)
     if words.last and last is None and runs.run is not None:
         last = last_run.newest_good(Path(words.last), options.target, runs.run)
     if words.write_baseline:
@@ -111,6 +113,8 @@ def _say(told: Gated, out: Path) -> None:
         click.secho(f"  {objection.sentence}", fg=color)
     for note in told.notes:
         click.echo(f"  {note}")
+    if pointer := known_failures.pointer(told.state):
+        click.echo(f"  {pointer}")
     if told.runs.folder.is_dir():
         click.echo(f"Report: {as_typed(told.runs.folder)}/report.html; for CI: {as_typed(out)}/")
     word = "passed" if decision.is_green else "failed" if decision.status == ExitStatus.FAILED else "did not decide"

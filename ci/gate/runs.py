@@ -13,7 +13,7 @@ import msgspec
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.errors import UserError
-from brokertrial.ci.gate.decision import unexplained
+from brokertrial.ci.gate.decision import counted, unexplained
 from brokertrial.ci.reports import results as stored
 from brokertrial.suites.events import RunFinished, RunStarted
 from brokertrial.suites.exit_status import ExitStatus, worst
@@ -77,16 +77,23 @@ class Runs:
         return RunFinished(self.ended, self.ended == ExitStatus.INTERRUPTED, self.error, self.duration_s)
 
 
-def conduct(options: RunOptions, retries: int, run: Callable[[RunOptions], int]) -> Runs:
+def conduct(
+    options: RunOptions,
+    retries: int,
+    run: Callable[[RunOptions], int],
+    say: Callable[[str], object] = lambda sentence: None,
+) -> Runs:
     """Runs once, then the inconclusive cases again, each time with another seed and a target that is started anew.
 
-    `run` does one run in the folder that its options name, and returns the exit status.
+    `run` does one run in the folder that its options name, and returns the exit status; `say` is told of the others.
     """
     options = options.in_folder()
     told = Runs.read(_folder(options), run(options))
     for number in range(1, retries + 1):
         if told.ended == ExitStatus.INTERRUPTED or not told.inconclusive:
             break
+        what = counted(len(told.inconclusive), "inconclusive case")
+        say(f"\n{what} run again, on a target that is started anew: {number} of at most {retries} times")
         again = msgspec.structs.replace(
             options,
             select=told.inconclusive,

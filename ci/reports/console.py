@@ -163,7 +163,8 @@ class ConsoleWriter:
         status = self._state.status
         style = "green" if status == ExitStatus.PASSED else "bold red" if status == ExitStatus.FAILED else "yellow"
         meaning = f" = {self._state.meaning}" if self._state.meaning else ""
-        self._say(f"{tally.line()}; {duration(end.duration_s)}; exit status {status}{meaning}", style)
+        ended = "" if self._state.in_gate else f"; exit status {status}{meaning}"
+        self._say(f"{tally.line()}; {duration(end.duration_s)}{ended}", style)
         self._flush()
 
     def _causes(self) -> None:

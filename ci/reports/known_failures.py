@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from brokertrial.ci.reports.known import lines_to_record
-from brokertrial.ci.reports.run_state import RunState
+from brokertrial.ci.reports.run_state import RunState, as_typed
 from brokertrial.suites.events import RunEvent, RunFinished
 
 NAME = "known-failures.toml"
-HEAD = "# New failures of this run. Copy those that you accept, each with a reason, into the file passed as --known."
+HEAD = "# New failures of this run. Copy those that you accept, each with a reason, into your file of known failures."
 
 
 class KnownFailuresWriter:
@@ -37,7 +39,8 @@ def new_lines(state: RunState) -> list[str]:
 def pointer(state: RunState) -> str:
     """Where the entries are that would make these failures known; empty where nothing failed."""
     count = new_lines(state).count("[[known]]")
-    if not count:
+    if not count or state.in_gate:
         return ""
     entries = f"{count} entries" if count > 1 else "the entry"
-    return f"To accept these failures as known: copy {entries} from {state.place}/{NAME} into your --known file."
+    into = as_typed(Path(state.known.path)) if state.known.path else "your --known file"
+    return f"To accept these failures as known: copy {entries} from {state.place}/{NAME} into {into}."

@@ -31,6 +31,7 @@ class RunState:
     interrupted: bool = False
     blocks: Callable[[CaseResult], bool] = lambda failed: failed.is_failure  # what fails the run, where it is new
     min_decided: float = 0.0  # per cent of the musts; fewer are never all clear
+    in_gate: bool = False  # it is a gate that says what the status is, and what to do about failures
     places: Mapping[str, Path] = field(default_factory=dict)  # of cases whose history is in another run folder
     on_progress: Callable[[str, int, int], None] = field(default=lambda what, done, total: None)
 
@@ -74,8 +75,12 @@ class RunState:
     @property
     def meaning(self) -> str:
         """What the exit status says of this run."""
-        if self.status == ExitStatus.INCONCLUSIVE and not self.tally.inconclusive and self.shortfall:
+        tally = self.tally
+        if self.status == ExitStatus.INCONCLUSIVE and not tally.inconclusive and self.shortfall:
             return self.shortfall
+        if self.status == ExitStatus.FAILED:
+            violated = ["a guarantee was violated"] if tally.failed else []
+            return ", and ".join([*violated, *([f"{tally.known_file} is out of date"] if tally.stale else [])])
         return ExitStatus(self.status).meaning
 
     @property

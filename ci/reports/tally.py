@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports.known import KnownFailures, StaleEntry
@@ -34,6 +35,8 @@ class Tally:
     inconclusive: list[CaseResult] = field(default_factory=list)
     not_applicable: list[CaseResult] = field(default_factory=list)
     stale: list[StaleEntry] = field(default_factory=list)
+    known_file: str = ""
+    """The name of the file with the known failures."""
 
     @classmethod
     def of(
@@ -45,7 +48,7 @@ class Tally:
     ) -> Tally:
         """Sorts results; only what `blocks` and is not known is a failure of the run: by default a failed `must`."""
         known, today = known or KnownFailures(), today or local_day()
-        tally = cls(stale=known.stale(results, today))
+        tally = cls(stale=known.stale(results, today), known_file=Path(known.path).name)
         for result in results:
             tally._place(result, known, today, blocks).append(result)
         return tally
@@ -95,7 +98,9 @@ class Tally:
         if self.untried:
             parts.append(f"{_counted(len(self.untried), 'case')} not tried, for the target takes no record")
         if self.stale:
-            parts.append(f"{len(self.stale)} stale {'entries' if len(self.stale) > 1 else 'entry'} in known.toml")
+            parts.append(
+                f"{len(self.stale)} stale {'entries' if len(self.stale) > 1 else 'entry'} in {self.known_file}"
+            )
         if again := self.tried_again:
             parts.append(f"{again} case{'s' * (again > 1)} needed more than one attempt")
         once = [f"{word}: {', '.join(names)}" for word, names in self.said_once().items()]

@@ -59,6 +59,8 @@ class RunOptions(msgspec.Struct, frozen=True):
     """API areas that must be offered; empty: none."""
     known: str | None = None
     """A file of known failures; read by whoever reports (brokertrial.run)."""
+    gate: bool = False
+    """The run is one of a gate, which says by itself what its status is, and what to do about failures."""
     min_decided: float = 0.0
     """Percent of the must cases; fewer decided are never status 0 in a report."""
     keep: str = "all"

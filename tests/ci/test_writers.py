@@ -204,6 +204,26 @@ def test_the_entries_for_known_failures_are_in_a_file_and_not_on_the_console(
     assert lines.count("[[known]]") == len(state.tally.failed) == 2
 
 
+def test_the_file_of_known_failures_is_called_by_its_name(
+    run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
+) -> None:
+    entries = (KnownFailure(results[0].case, "wrong", "slow", line=3),)
+    state = RunState(run_folder, KnownFailures("ci/ours.toml", entries))
+    last = spoken(told, state).splitlines()[-1]
+    assert "1 stale entry in ours.toml" in last
+    assert last.endswith("exit status 1 = a guarantee was violated, and ours.toml is out of date")
+    assert known_failures.pointer(state).endswith("/known-failures.toml into ci/ours.toml.")
+    state.results = [results[0]]
+    assert state.meaning == "ours.toml is out of date"
+
+
+def test_the_run_of_a_gate_leaves_its_status_and_the_baseline_to_the_gate(
+    run_folder: Path, told: list[RunEvent]
+) -> None:
+    text = spoken(told, RunState(run_folder, KnownFailures("known.toml"), in_gate=True))
+    assert "exit status" not in text and "To accept" not in text
+
+
 def test_what_is_known_already_is_not_recorded_again(
     run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
 ) -> None:

@@ -108,6 +108,34 @@ def test_the_policy_asks_for_retries(monkeypatch: pytest.MonkeyPatch, elsewhere:
     assert (ended.value.code, len(asked)) == (0, 3)
 
 
+def test_the_baseline_is_called_as_it_was_given(monkeypatch: pytest.MonkeyPatch, elsewhere: Path) -> None:
+    """The run of a gate leaves the last word, and what is to be done about failures, to the gate."""
+    (elsewhere / "ours.toml").touch()
+    options: list[RunOptions] = []
+
+    def run(given: RunOptions) -> int:
+        options.append(given)
+        return leave(Path(given.run_dir or ""), [failed(A)])
+
+    monkeypatch.setattr(command, "run_in_child", run)
+    assert asked("--baseline", "ours.toml") == 1
+    assert options[0].gate
+    text = (elsewhere / "gate" / "summary.md").read_text()
+    assert "/known-failures.toml into ours.toml." in text and "--known" not in text
+
+
+def test_the_last_line_says_why(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (elsewhere / "known.toml").touch()
+    gate(monkeypatch, [failed(A)])
+    assert capsys.readouterr().out.splitlines()[-1] == "Gate failed (exit status 1): 1 new failure"
+    gate(monkeypatch, [unsure(A)])
+    assert capsys.readouterr().out.splitlines()[-1] == "Gate did not decide (exit status 6): 1 inconclusive case"
+    gate(monkeypatch, [passed(A)])
+    assert capsys.readouterr().out.splitlines()[-1] == "Gate passed (exit status 0)"
+
+
 def test_a_run_that_the_gate_refused_does_not_become_the_last_good_one(
     monkeypatch: pytest.MonkeyPatch, elsewhere: Path
 ) -> None:

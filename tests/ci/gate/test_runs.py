@@ -57,6 +57,13 @@ def test_what_is_inconclusive_is_run_again_with_another_seed(tmp_path: Path) -> 
     assert told.places == {B: Path(asked[1].run_dir or "")}
 
 
+def test_a_second_run_is_announced(tmp_path: Path) -> None:
+    rounds, said = iter([[passed(A), unsure(B)], [passed(B)]]), list[str]()
+    options = RunOptions("reference", seed=7, runs=str(tmp_path))
+    conduct(options, 2, lambda given: leave(Path(given.run_dir or ""), next(rounds)), said.append)
+    assert said == ["\n1 inconclusive case run again, on a target that is started anew: 1 of at most 2 times"]
+
+
 def test_a_failure_is_never_repeated_away(tmp_path: Path) -> None:
     told, _ = conducted(tmp_path, [failed(A), unsure(B)], [passed(A), failed(B)])
     assert [str(one.verdict) for one in told.results] == ["fail", "fail"]
