@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 
 from brokertrial.ci.commands.cases import names
 from brokertrial.ci.commands.run import run_in_child
+from brokertrial.ci.errors import UserError
 from brokertrial.ci.gate import baseline as baselines
 from brokertrial.ci.gate import files, github, last_run, policy
 from brokertrial.ci.gate.gated import Gated
@@ -20,8 +22,11 @@ from brokertrial.ci.reports import known_failures
 from brokertrial.ci.reports.known import KnownFailures
 from brokertrial.ci.reports.run_state import as_typed, suite_version
 from brokertrial.ci.reports.tally import Tally, local_day
+from brokertrial.extensions import BrokenExtension
 from brokertrial.suites.exit_status import ExitStatus
+from brokertrial.suites.running.bad_options import BadOptions
 from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.targets.base import TargetProblem
 
 
 class GateWords(msgspec.Struct, frozen=True):
@@ -38,7 +43,23 @@ class GateWords(msgspec.Struct, frozen=True):
 
 
 def gate(words: GateWords, **of_the_run: Any) -> int:
-    """Runs, decides, writes the files, and returns the exit status."""
+    """Runs, decides, writes the files, and returns the exit status; what cannot be run is raised and leaves none."""
+    files.remove(Path(words.out))
+    try:
+        return _gated(words, of_the_run)
+    except (UserError, BadOptions, BrokenExtension, TargetProblem) as trouble:
+        if github.is_here(os.environ):
+            click.echo(github.tell_refusal(trouble, _status_of(trouble), os.environ), nl=False)
+        raise
+
+
+def _status_of(trouble: Exception) -> int:
+    if isinstance(trouble, UserError):
+        return trouble.status
+    return trouble.exit_status if isinstance(trouble, TargetProblem) else ExitStatus.USAGE
+
+
+def _gated(words: GateWords, of_the_run: Mapping[str, Any]) -> int:
     rules = policy.read(Path(words.policy)) if words.policy else policy.Policy()
     place = Path(words.baseline)
     (baselines.must_be_new if words.write_baseline else baselines.must_exist)(place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -10,6 +11,7 @@ from pathlib import Path
 from brokertrial.ci.gate.decision import Decision, counted, decide, named
 from brokertrial.ci.gate.last_run import LastRun
 from brokertrial.ci.gate.policy import Policy
+from brokertrial.ci.gate.repository import path_in_repository
 from brokertrial.ci.gate.runs import Runs
 from brokertrial.ci.reports.known import KnownFailures
 from brokertrial.ci.reports.run_state import RunState
@@ -17,7 +19,7 @@ from brokertrial.ci.reports.run_state import RunState
 
 @dataclass(frozen=True)
 class Gated:
-    """One decision with its runs. `baseline` is the path of the known failures as it was given."""
+    """One decision with its runs. `baseline` is the path of the known failures from the top of the repository."""
 
     target: str
     profile: str
@@ -62,7 +64,7 @@ class Gated:
             ended=runs.ended,
             error=runs.error,
         )
-        return cls(target, profile, baseline.as_posix(), policy, runs, last, state, decision)
+        return cls(target, profile, path_in_repository(baseline, os.environ), policy, runs, last, state, decision)
 
     @property
     def notes(self) -> tuple[str, ...]:

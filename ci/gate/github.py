@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from brokertrial.ci.gate.files import summary
+from brokertrial.ci.gate.files.annotations import refusal
 from brokertrial.ci.gate.files.annotations import render as annotated
 from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.reports.run_state import as_typed
@@ -27,6 +28,13 @@ def tell(gated: Gated, out: Path, environment: Mapping[str, str]) -> str:
         status = int(gated.decision.status)
         _add(Path(path), f"status={status}\nrun={as_typed(gated.runs.folder)}\nfiles={as_typed(out)}\n")
     return annotated(gated)
+
+
+def tell_refusal(trouble: Exception, status: int, environment: Mapping[str, str]) -> str:
+    """The same for a gate that never ran."""
+    if path := environment.get("GITHUB_OUTPUT"):
+        _add(Path(path), f"status={status}\n")
+    return refusal(trouble)
 
 
 def _add(path: Path, text: str) -> None:

@@ -41,7 +41,7 @@ def render(gated: Gated) -> str:
 
 def _line(group: list[Finding], baseline: str) -> str:
     first = group[0]
-    place = {"file": baseline, "line": str(first.line)} if first.kind in IN_BASELINE and baseline else {}
+    place = {"file": baseline, "line": str(first.line)} if first.kind in IN_BASELINE else {}
     properties = {**place, "title": f"{first.kind}: {first.case}"}
     said = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     text = "\n".join(_sentences(group))
@@ -53,6 +53,11 @@ def _sentences(group: list[Finding]) -> Iterator[str]:
     if others := list(dict.fromkeys(finding.case for finding in group[1:] if finding.case != group[0].case)):
         more = f" and {len(others) - SHOWN_CASES} more" if len(others) > SHOWN_CASES else ""
         yield f"Also in {', '.join(others[:SHOWN_CASES])}{more}."
+
+
+def refusal(trouble: Exception) -> str:
+    """The annotation of a gate that never ran, for what it was asked for cannot be."""
+    return f"::error title=brokertrial gate::{_message(str(trouble))}\n"
 
 
 def _message(text: str) -> str:

@@ -22,7 +22,7 @@ def render(gated: Gated) -> str:
             "check_name": finding.rule,
             "fingerprint": finding.fingerprint,
             "severity": _severity(finding),
-            "location": {"path": gated.baseline or "known.toml", "lines": {"begin": finding.line}},
+            "location": {"path": gated.baseline, "lines": {"begin": finding.line}},
         }
         for finding in findings(gated.decision, gated.state.known, gated.policy)
     ]

@@ -62,7 +62,7 @@ def _result(finding: Finding, rule: int, gated: Gated) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": gated.baseline or "known.toml"},
+                    "artifactLocation": {"uri": gated.baseline},
                     "region": {"startLine": finding.line},
                 },
                 "logicalLocations": [{"fullyQualifiedName": finding.case, "kind": "test"}],

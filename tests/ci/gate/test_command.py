@@ -136,6 +136,22 @@ def test_the_last_line_says_why(
     assert capsys.readouterr().out.splitlines()[-1] == "Gate passed (exit status 0)"
 
 
+def test_a_gate_that_cannot_run_leaves_no_file_of_an_earlier_one(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (elsewhere / "known.toml").touch()
+    assert gate(monkeypatch, [passed(A)]) == 0
+    (elsewhere / "gate" / "mine.txt").touch()
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_OUTPUT", "output")
+    (elsewhere / "known.toml").write_text("[[known]]\ncase = 'a/b'\n")
+    capsys.readouterr()
+    assert gate(monkeypatch, [passed(A)]) == ExitStatus.USAGE
+    assert [path.name for path in (elsewhere / "gate").iterdir()] == ["mine.txt"]
+    assert "::error title=brokertrial gate::known.toml:1: there is no case `a/b`." in capsys.readouterr().out
+    assert (elsewhere / "output").read_text() == "status=4\n"
+
+
 def test_a_run_that_the_gate_refused_does_not_become_the_last_good_one(
     monkeypatch: pytest.MonkeyPatch, elsewhere: Path
 ) -> None:

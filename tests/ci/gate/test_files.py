@@ -16,6 +16,7 @@ from brokertrial.ci.gate.files.annotations import MOST
 from brokertrial.ci.gate.files.annotations import render as annotated
 from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.gate.policy import Policy
+from brokertrial.ci.gate.repository import path_in_repository
 from brokertrial.ci.reports.known import KnownFailures
 from tests.ci.gate.conftest import gated
 from tests.ci.gate.made import YESTERDAY, failed, known, passed
@@ -125,6 +126,30 @@ def test_the_decision_as_data(red: Gated) -> None:
     assert {one["kind"] for one in told["findings"] if one["blocks"]} == {
         "new", "inconclusive", "lost", "mended", "expired",
     }  # fmt: skip
+
+
+def test_the_baseline_is_named_from_the_top_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "top" / "sub"
+    (inner / "ci").mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    given, whole = Path("ci/known.toml"), inner / "ci" / "known.toml"
+    assert path_in_repository(given, {}) == path_in_repository(whole, {}) == "ci/known.toml"
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+        assert path_in_repository(given, {name: str(tmp_path / "top")}) == "sub/ci/known.toml"
+    (tmp_path / "top" / ".git").mkdir()
+    assert path_in_repository(given, {}) == path_in_repository(whole, {}) == "sub/ci/known.toml"
+    assert path_in_repository(given, {"GITHUB_WORKSPACE": str(tmp_path)}) == "sub/ci/known.toml"
+    assert path_in_repository(tmp_path / "elsewhere.toml", {}) == "elsewhere.toml"
+
+
+def test_every_file_names_the_baseline_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    made = gated([passed("offsets/a")], known(("offsets/a", "wrong")), Policy())
+    assert "file=sub/ci/known.toml," in annotated(made)
+    assert '"uri": "sub/ci/known.toml"' in sarif.render(made)
+    assert json.loads(code_quality.render(made))[0]["location"]["path"] == "sub/ci/known.toml"
 
 
 def test_a_failure_whose_entry_expired_is_the_same_in_every_file() -> None:
