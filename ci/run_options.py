@@ -50,7 +50,7 @@ OF_A_RUN = (
         "--select",
         multiple=True,
         metavar="AREA/NAME",
-        help="Run only these cases (* is a wildcard). Repeatable.",
+        help="Run these cases alone, whatever the profile (* is a wildcard). Repeatable.",
         shell_complete=_cases,
     ),
     click.option(

@@ -17,7 +17,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports import informational, known_failures
 from brokertrial.ci.reports.causes import by_harm, causes, ways_of
 from brokertrial.ci.reports.details import brief, details, headline
-from brokertrial.ci.reports.left_out import CHOSEN
+from brokertrial.ci.reports.left_out import CHOSEN, by_reason, chosen_by
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.suites.events import (
     CaseFinished,
@@ -99,12 +99,9 @@ class ConsoleWriter:
         pairs = sum("@" in entry.case for entry in run.cases)
         plain = len(run.cases) - pairs
         count = f"{plain} case{'' if plain == 1 else 's'}" + (f", {pairs} times one in a situation" if pairs else "")
-        self._say(f"{count}, profile {run.profile}, {takes}; {self._state.place}")
-        if names := [entry.case for entry in run.left_out if entry.reason not in CHOSEN]:
-            more = (
-                f" and {len(names) - MOST_LEFT_OUT} more (summary.md lists all)" if len(names) > MOST_LEFT_OUT else ""
-            )
-            self._say(f"Not run: {', '.join(names[:MOST_LEFT_OUT])}{more}", "dim")
+        self._say(f"{count}, {chosen_by(run)}, {takes}; {self._state.place}")
+        for line in by_reason(run.left_out, MOST_LEFT_OUT, without=CHOSEN):
+            self._say(f"Not run: {line}", "dim")
         self._say("")
 
     def _result(self, result: CaseResult) -> None:

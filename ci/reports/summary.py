@@ -8,6 +8,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports import informational, known_failures
 from brokertrial.ci.reports.causes import Cause, by_harm, causes
 from brokertrial.ci.reports.details import attempt_lines, details
+from brokertrial.ci.reports.left_out import by_reason, chosen_by
 from brokertrial.ci.reports.run_state import RunState, suite_version
 from brokertrial.suites.events import RunEvent, RunFinished
 from brokertrial.suites.reasons import label
@@ -47,7 +48,7 @@ def _page(state: RunState) -> Iterator[str]:
     if run:
         yield ""
         yield (
-            f"{run.target_version or 'version not stated'} · profile {run.profile} · seed {run.seed} · "
+            f"{run.target_version or 'version not stated'} · {chosen_by(run)} · seed {run.seed} · "
             f"{run.started_at} · brokertrial {suite_version()}"
         )
     yield ""
@@ -74,9 +75,8 @@ def _page(state: RunState) -> Iterator[str]:
     for stale in tally.stale:
         yield f"- {state.known.sentence(stale)}"
     if run and run.left_out:
-        yield "<details><summary>Not run</summary>\n"
-        for left in run.left_out:
-            yield f"- `{left.case}`: {left.reason}"
+        yield "<details><summary>Not run (report.html has every name)</summary>\n"
+        yield from (f"- {line}" for line in by_reason(run.left_out, MOST_CASES))
         yield "\n</details>\n"
     yield from _renewal(state.results)
     if pointer := known_failures.pointer(state):

@@ -19,7 +19,16 @@ from brokertrial.ci.reports.details import details
 from brokertrial.ci.reports.known import KnownFailure, KnownFailures
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.ci.reports.timeline import timeline
-from brokertrial.suites.events import CaseFinished, CaseStarted, PhaseChanged, RunEvent, RunFinished, TrialProgress
+from brokertrial.suites.events import (
+    CaseFinished,
+    CaseStarted,
+    LeftOut,
+    PhaseChanged,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    TrialProgress,
+)
 from brokertrial.suites.result import CaseResult, KafkaProof
 
 
@@ -215,6 +224,31 @@ def test_the_file_of_known_failures_is_called_by_its_name(
     assert known_failures.pointer(state).endswith("/known-failures.toml into ci/ours.toml.")
     state.results = [results[0]]
     assert state.meaning == "ours.toml is out of date"
+
+
+@pytest.mark.parametrize(
+    ("left_out", "size", "said"),
+    [
+        ([LeftOut(f"a/{n}", "not in the smoke profile") for n in range(736)], "profile smoke",
+         ["736 cases: not in the smoke profile"]),
+        ([LeftOut("a/1", "not in the smoke profile"), LeftOut("a/2", "too long"), LeftOut("a/3", "too long")],
+         "profile smoke", ["a/1: not in the smoke profile", "a/2, a/3: too long"]),
+        ([LeftOut("a/1", "not selected")], "named by --select, each in the size of smoke", ["a/1: not selected"]),
+    ],
+)  # fmt: skip
+def test_what_was_not_run_is_one_line_a_reason(
+    run_folder: Path, told: list[RunEvent], left_out: list[LeftOut], size: str, said: list[str]
+) -> None:
+    assert isinstance(told[0], RunStarted)
+    told[0] = msgspec.structs.replace(told[0], left_out=tuple(left_out))
+    state = RunState(run_folder)
+    lines = spoken(told, state).splitlines()
+    assert f"6 cases, {size}, about 40 s on a healthy target" in lines[1]
+    shown = [] if left_out[0].reason == "not selected" else [f"Not run: {line}" for line in said]
+    assert [line for line in lines if line.startswith("Not run")] == shown
+    page = summary.render(state)
+    assert f" · {size} · seed 42" in page
+    assert page[page.index("<summary>Not run") :].splitlines()[2 : 2 + len(said) + 1] == [*(f"- {x}" for x in said), ""]
 
 
 def test_the_run_of_a_gate_leaves_its_status_and_the_baseline_to_the_gate(
