@@ -64,9 +64,9 @@ def run(**options: Any) -> None:
 @click.option("--policy", type=click.Path(dir_okay=False), metavar="FILE", help="What blocks (TOML; docs/gate.md).")
 @click.option(
     "--changed-since",
-    type=click.Path(exists=True),
+    type=click.Path(),
     metavar="RUN",
-    help="First run what failed or was inconclusive in RUN, and the cases that are new or changed since.",
+    help="First run what failed or was inconclusive in RUN, and cases that are new or changed since. May be missing.",
 )
 @click.option(
     "--write-baseline", is_flag=True, help="Write --baseline from what fails now, each entry with a day of expiry."

@@ -15,6 +15,7 @@ from brokertrial.ci.commands.run import run_in_child
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.gate import baseline as baselines
 from brokertrial.ci.gate import files, github, last_run, policy
+from brokertrial.ci.gate.decision import counted
 from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.gate.last_run import LastRun
 from brokertrial.ci.gate.runs import Runs, conduct
@@ -86,8 +87,12 @@ def _changed_first(options: RunOptions, since: str | None) -> RunOptions:
     """The same options, with what failed or changed since a run at the head."""
     if since is None:
         return options
+    if not Path(since).exists():
+        click.echo(f"{since} is not there: no case runs before its time")
+        return options
     first = LastRun.read(Path(since)).to_run_first()
-    click.echo(f"{len(first)} cases failed there, were inconclusive, or are new or changed since: they run first")
+    cases = f"{counted(len(first), 'case')} failed in {since}, or without a verdict there, or new or changed since"
+    click.echo(f"{cases}: run first, among those that other cases rest on")
     return msgspec.structs.replace(options, first=first)
 
 

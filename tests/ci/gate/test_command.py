@@ -152,6 +152,18 @@ def test_a_gate_that_cannot_run_leaves_no_file_of_an_earlier_one(
     assert (elsewhere / "output").read_text() == "status=4\n"
 
 
+def test_what_runs_first_is_said_and_its_run_may_be_missing(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (elsewhere / "known.toml").touch()
+    assert gate(monkeypatch, [passed(A)], "--changed-since", "before", "--save-last", "before") == 0
+    assert "before is not there: no case runs before its time\n" in capsys.readouterr().out
+    monkeypatch.setattr(last_run.LastRun, "to_run_first", lambda run: (A,))
+    assert gate(monkeypatch, [passed(A)], "--changed-since", "before") == 0
+    told = "1 case failed in before, or without a verdict there, or new or changed since: run first, among those that"
+    assert told in capsys.readouterr().out
+
+
 def test_a_run_that_the_gate_refused_does_not_become_the_last_good_one(
     monkeypatch: pytest.MonkeyPatch, elsewhere: Path
 ) -> None:
