@@ -24,7 +24,7 @@ from brokertrial.suites.targets.apache import jvm
 from brokertrial.suites.targets.network.abilities import tried
 from brokertrial.wire.addresses import all_parsed
 
-AbilityState = Literal["works", "does not", "not stated"]
+AbilityState = Literal["works", "does not", "not stated", "silent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,11 @@ def _topic(target: Target) -> Ability:
 def _logs(target: Target) -> Ability:
     if "logs" not in target.capabilities:
         return Ability("logs", "not stated", "failures are shown without the broker's own log lines")
-    lines = len(target.log_lines(0, time.monotonic_ns()))
-    return Ability("logs", "works" if lines else "does not", f"{lines} lines since the start")
+    if missing := [str(path) for path in target.stated_logs if not path.is_file()]:
+        return Ability("logs", "does not", f"stated, and not there: {', '.join(missing)}")
+    if lines := len(target.log_lines(0, time.monotonic_ns())):
+        return Ability("logs", "works", f"{lines} line{'s' * (lines > 1)} since the start")
+    return Ability("logs", "silent", "no line since the start; what the broker prints is kept")
 
 
 def _claims(target: Target) -> Ability:

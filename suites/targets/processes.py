@@ -62,6 +62,10 @@ class ProcessTarget(Target):
         return None
 
     @property
+    def stated_logs(self) -> tuple[Path, ...]:
+        return tuple(path for node in self._nodes.values() for path in node.plan.logs)
+
+    @property
     def data(self) -> Path:
         """Where the nodes keep their data; removed at the end."""
         return self.workdir / "data"

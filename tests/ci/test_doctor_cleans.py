@@ -14,6 +14,8 @@ from brokertrial.ci.cli import cli
 from brokertrial.ci.commands.doctor import doctor
 from brokertrial.ci.errors import UserError
 from brokertrial.histories.tempdirs import SUFFIX, holding
+from brokertrial.suites.targets import doctor as ward
+from brokertrial.suites.targets.doctor import Ability, AbilityState
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +55,9 @@ def test_a_run_that_is_under_way_is_left_alone(run: Path) -> None:
     with holding(run), pytest.raises(UserError, match="still under way"):
         doctor(None, str(run))
     assert (run / "target" / "data" / "node-1").is_dir()
+
+
+@pytest.mark.parametrize(("state", "status"), [("silent", 0), ("not stated", 0), ("does not", 1)])
+def test_only_what_does_not_work_fails(monkeypatch: pytest.MonkeyPatch, state: AbilityState, status: int) -> None:
+    monkeypatch.setattr(ward, "examine", lambda target: [Ability("logs", state, "no line")])
+    assert doctor("file:broker.toml", None) == status

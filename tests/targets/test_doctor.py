@@ -27,6 +27,16 @@ def test_what_does_not_work_does_not_hide_the_rest(broker_file: Callable[..., st
     assert found["version"] == Ability("version", "not stated", "not stated")
 
 
+def test_a_broker_that_prints_nothing_is_silent_and_nothing_is_wrong(broker_file: Callable[..., str]) -> None:
+    found = by_ability(examine(broker_file(start=tiny("--quiet"), stop={"within_s": 10})))
+    assert found["logs"] == Ability("logs", "silent", "no line since the start; what the broker prints is kept")
+
+
+def test_a_log_that_is_stated_must_be_there(broker_file: Callable[..., str]) -> None:
+    found = by_ability(examine(broker_file(start=tiny(), logs=["{data}/none.log"], stop={"within_s": 10})))
+    assert found["logs"].state == "does not" and "/none.log" in found["logs"].detail
+
+
 def test_a_claim_is_looked_for_and_not_believed(broker_file: Callable[..., str]) -> None:
     found = by_ability(examine(broker_file(start=tiny(), stop={"within_s": 10}, claims={"transactions": True})))
     told = "transactions: claimed, but not in ApiVersions"

@@ -1,6 +1,6 @@
 """A broker that answers ApiVersions and Metadata and nothing else: what a `file:` target starts in these tests.
 
-    tiny_broker.py PORT DATA [--id N] [--all host:port,...] [--advertise HOST:PORT] [--die TEXT] [--stubborn]
+    tiny_broker.py PORT DATA [--id N] [--all host:port,...] [--advertise HOST:PORT] [--die TEXT] [--stubborn] [--quiet]
 
 It counts its starts in DATA/starts, and writes a line with `panicked at` when DATA/panic appears.
 """
@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("--advertise", default="")
     parser.add_argument("--die", default="")
     parser.add_argument("--stubborn", action="store_true")
+    parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args()
     if options.die:
         for number in range(30):
@@ -48,7 +49,8 @@ def main() -> None:
         {"node_id": options.id + n if len(ports) > 1 or not options.all else 100 + n, "host": host, "port": int(port)}
         for n, (host, _, port) in enumerate(place.rpartition(":") for place in places)
     ]
-    print(f"serving on {options.ports}", flush=True)
+    if not options.quiet:
+        print(f"serving on {options.ports}", flush=True)
     (options.data / "broker.log").write_text("a line in a file\n")
     for port in ports[1:]:
         threading.Thread(target=serve, args=(port, brokers, options.data), daemon=True).start()
