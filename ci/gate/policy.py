@@ -14,6 +14,8 @@ retention = []            # nothing here blocks
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +32,17 @@ from brokertrial.suites.running.claims import NAMES_BEGIN
 Level = Literal["must", "should", "may"]
 Weight = Literal["block", "warn"]
 MUST: tuple[Level, ...] = ("must",)
+AT_KEY = re.compile(r"at `\$\.(?P<key>[\w-]+)")
+LEVELS = f"of the levels {', '.join(get_args(Level))}"
+SHOULD_BE = {
+    "block": f'it is a list {LEVELS}, as in block = ["must"]',
+    "areas": f'each area has a list {LEVELS}, as in transactions = ["must", "should"]',
+    "inconclusive": "it is a whole number",
+    "retries": "it is a whole number",
+    "min-decided": "it is a number, in per cent",
+    "mended": "it is block or warn",
+    "lost": "it is block or warn",
+}
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -61,7 +74,7 @@ def read(path: Path) -> Policy:
     try:
         policy = msgspec.convert(words, Policy)
     except msgspec.ValidationError as error:
-        raise UserError(f"{path}: {error}.", f"Levels are {', '.join(get_args(Level))}.") from None
+        raise UserError(f"{path}: {_what_is_wrong(words, str(error))}.") from None
     for name, number, most in (
         ("inconclusive", policy.inconclusive, 1_000_000),
         ("retries", policy.retries, 9),
@@ -70,6 +83,15 @@ def read(path: Path) -> Policy:
         if not 0 <= number <= most:
             raise UserError(f"{path}: `{name}` is {number:g}; it is at least 0 and at most {most:,}.")
     return policy
+
+
+def _what_is_wrong(words: Mapping[str, Any], error: str) -> str:
+    """The key whose value cannot be, the value, and what it should be."""
+    found = AT_KEY.search(error)
+    if found is None or found["key"] not in SHOULD_BE:
+        return error
+    key, value = found["key"], words[found["key"]]
+    return f"`{key}` is {json.dumps(value, default=str)}; {SHOULD_BE[key]}"
 
 
 def areas() -> list[str]:

@@ -164,10 +164,15 @@ def test_a_policy_is_read(tmp_path: Path) -> None:
     [
         ("blok = []", "unknown key `blok`.\n  Did you mean block"),
         ("[areas]\noffset = []", "unknown area `offset`.\n  Did you mean offsets"),
-        ('block = ["most"]', "most"),
+        ('block = ["most"]', '`block` is ["most"]; it is a list of the levels must, should, may, as in block'),
+        ('block = "must"', '`block` is "must"; it is a list of the levels'),
+        ('[areas]\noffsets = "must"', '`areas` is {"offsets": "must"}; each area has a list of the levels'),
         ("inconclusive = -1", "`inconclusive` is -1; it is at least 0"),
         ("retries = 1000", "`retries` is 1000"),
-        ('mended = "no"', "mended"),
+        ('retries = "x"', '`retries` is "x"; it is a whole number.'),
+        ('min-decided = "most"', '`min-decided` is "most"; it is a number, in per cent.'),
+        ('mended = "ignore"', '`mended` is "ignore"; it is block or warn.'),
+        ("lost = false", "`lost` is false; it is block or warn."),
         ("block = ", "not valid TOML"),
     ],
 )
