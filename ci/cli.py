@@ -12,7 +12,7 @@ import click
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.log_option import LOG_FILE
 from brokertrial.ci.reports.run_state import suite_version
-from brokertrial.ci.run_options import CASES, RUNS, TOXIPROXY, options_of_a_run
+from brokertrial.ci.run_options import CASES, RUNS, TEMPLATE, TOXIPROXY, options_of_a_run
 from brokertrial.extensions import BrokenExtension, use_folders
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.running.bad_options import BadOptions
@@ -43,8 +43,9 @@ def run(**options: Any) -> None:
     sys.exit(command(**options))
 
 
-@cli.command()
+@cli.command(epilog=STATUSES)
 @options_of_a_run
+@TEMPLATE
 @click.option(
     "--baseline",
     required=True,
@@ -61,7 +62,9 @@ def run(**options: Any) -> None:
 @click.option(
     "--save-last", type=click.Path(file_okay=False), metavar="DIR", help="When the gate passes, keep its results here."
 )
-@click.option("--policy", type=click.Path(dir_okay=False), metavar="FILE", help="What blocks (TOML; docs/gate.md).")
+@click.option(
+    "--policy", type=click.Path(dir_okay=False), metavar="FILE", help="What blocks (TOML; --template policy)."
+)
 @click.option(
     "--changed-since",
     type=click.Path(),
@@ -74,10 +77,8 @@ def run(**options: Any) -> None:
 @click.option(
     "--expires-in",
     type=click.IntRange(1, 3650),
-    default=90,
     metavar="DAYS",
-    show_default=True,
-    help="Days until the entries that --write-baseline writes expire.",
+    help="Days until the entries that --write-baseline writes expire (default: 90).",
 )
 @click.option(
     "--out", type=click.Path(file_okay=False), default="gate", show_default=True, help="Folder for the files for CI."

@@ -23,6 +23,22 @@ def _targets(context: click.Context, parameter: click.Parameter, begun: str) -> 
     return targets(begun)
 
 
+def _template(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
+    from brokertrial.ci.gate import templates
+
+    if name is not None:
+        click.echo(templates.text(name), nl=False)
+        context.exit()
+
+
+TEMPLATE = click.option(
+    "--template",
+    type=click.Choice(["github", "github-workflow", "gitlab", "jenkins", "policy"]),
+    is_eager=True,
+    expose_value=False,
+    callback=_template,
+    help="Print a file to copy, and exit: the action or workflow, the job, the pipeline, or a policy.",
+)
 CASES = click.option(
     "--cases",
     type=click.Path(exists=True, file_okay=False),

@@ -28,7 +28,8 @@ def doctor(target: str | None, clean: str | None, toxiproxy: str | None = None) 
         held = "; ".join(f"{group}: {', '.join(names)}" for group, names in groups.items())
         click.echo(f"{'extension':<14} {'works':<11} {place} ({held})")
     if left := tempdirs.left_behind():
-        click.echo(f"{'leftovers':<14} {len(left)} temporary folders of processes that were killed: doctor --clean")
+        folders = f"{len(left)} temporary folder{'s' * (len(left) > 1)}"
+        click.echo(f"{'leftovers':<14} {folders} of processes that were killed: doctor --clean")
     return ExitStatus.FAILED if target and any(finding.state == "does not" for finding in found) else ExitStatus.PASSED
 
 

@@ -14,12 +14,13 @@ from brokertrial.ci.commands.cases import names
 from brokertrial.ci.commands.run import run_in_child
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.gate import baseline as baselines
-from brokertrial.ci.gate import files, github, last_run, policy
+from brokertrial.ci.gate import causes, files, github, last_run, policy
 from brokertrial.ci.gate.decision import counted
 from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.gate.last_run import LastRun
 from brokertrial.ci.gate.runs import Runs, conduct
 from brokertrial.ci.reports import known_failures
+from brokertrial.ci.reports.causes import ways_of
 from brokertrial.ci.reports.known import KnownFailures
 from brokertrial.ci.reports.run_state import as_typed, suite_version
 from brokertrial.ci.reports.tally import Tally, local_day
@@ -39,7 +40,7 @@ class GateWords(msgspec.Struct, frozen=True):
     policy: str | None = None
     changed_since: str | None = None
     write_baseline: bool = False
-    expires_in: int = baselines.EXPIRES_IN_DAYS
+    expires_in: int | None = None
     out: str = "gate"
 
 
@@ -61,6 +62,8 @@ def _status_of(trouble: Exception) -> int:
 
 
 def _gated(words: GateWords, of_the_run: Mapping[str, Any]) -> int:
+    if words.expires_in is not None and not words.write_baseline:
+        raise UserError("--expires-in says when the entries expire that --write-baseline writes: it is missing.")
     rules = policy.read(Path(words.policy)) if words.policy else policy.Policy()
     place = Path(words.baseline)
     (baselines.must_be_new if words.write_baseline else baselines.must_exist)(place)
@@ -75,7 +78,7 @@ def _gated(words: GateWords, of_the_run: Mapping[str, Any]) -> int:
     if words.last and last is None and runs.run is not None:
         last = last_run.newest_good(Path(words.last), options.target, runs.run)
     if words.write_baseline:
-        known = _first_baseline(place, runs, rules, options.target, words.expires_in)
+        known = _first_baseline(place, runs, rules, options.target, words.expires_in or baselines.EXPIRES_IN_DAYS)
     told = Gated.of(
         runs, known, rules, local_day(), target=options.target, profile=options.profile, baseline=place, last=last
     )
@@ -101,11 +104,12 @@ def _first_baseline(place: Path, runs: Runs, rules: policy.Policy, target: str, 
     if runs.run is None or runs.ended != ExitStatus.PASSED:
         click.echo(f"{place} is not written: the run did not come to its end")
         return KnownFailures(str(place))
-    failed = Tally.of(runs.results, blocks=rules.blocks).failed
+    failed = sorted(Tally.of(runs.results, blocks=rules.blocks).failed, key=lambda one: ways_of(one)[0][2])
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(baselines.text(target, failed, local_day(), days), encoding="utf-8")
     known = KnownFailures.read(place, names())
-    click.echo(f"{place}: {len(known.entries)} known failures, each for {days} days")
+    what = f"{counted(len(known.entries), 'known failure')}, the most harmful first, each for {counted(days, 'day')}"
+    click.echo(f"{place}: {what}; read them before you commit it")
     return known
 
 
@@ -137,6 +141,8 @@ def _say(told: Gated, out: Path) -> None:
     click.echo("")
     for objection in decision.objections:
         click.secho(f"  {objection.sentence}", fg=color)
+    for line in causes.lines(told):
+        click.echo(f"    {line}")
     for note in told.notes:
         click.echo(f"  {note}")
     if pointer := known_failures.pointer(told.state):

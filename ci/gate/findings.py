@@ -25,6 +25,8 @@ RULES: dict[str, str] = {
     "ended": "The run did not come to its end.",
 }
 """The rules that are no guarantee's."""
+BEGIN = {"inconclusive": "no verdict", "lost": "passed in the last good run and cannot be judged now"}
+"""How the sentence of such a case begins; its reason follows."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,10 @@ def _failures(
 
 def _without_verdict(result: CaseResult, kind: Kind, blocks: bool) -> Finding:
     reason = result.reason.sentence if result.reason else result.statement
-    return Finding(kind, blocks, result.case, kind, f"{RULES[kind]} {reason}", kind)
+    return Finding(kind, blocks, result.case, kind, f"{BEGIN[kind]}: {reason}", kind)
 
 
 def _entry(entry: KnownFailure, kind: Kind, blocks: bool, why: str) -> Finding:
-    do = "renew or remove the entry" if kind == "expired" else "remove the entry"
-    sentence = f"{entry.failure}: {why}; {do}."
+    do = "renew or remove" if kind == "expired" else "remove"
+    sentence = f"{why[0].upper()}{why[1:]}: {do} the entry, which is for {entry.failure}"
     return Finding(kind, blocks, entry.case, kind, sentence, f"{kind}:{entry.failure}", line=entry.line)

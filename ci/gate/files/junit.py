@@ -1,4 +1,4 @@
-"""junit.xml: the cases as the policy weighs them, and a suite `gate` with what is no case's doing."""
+"""junit.xml: the cases as the policy weighs them, and a suite `brokertrial gate` with what is no case's doing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAME = "junit.xml"
 
 
 def render(gated: Gated) -> str:
-    """The whole file. Every objection is a failed test of the suite `gate`, so that no red gate is a green file."""
+    """The whole file. Every objection is a failed test of the suite of the gate: no red gate is a green file."""
     suites = [_cases(gated)] if gated.runs.run else []
     return junit.written([*suites, _gate(gated)])
 
@@ -30,9 +30,11 @@ def _cases(gated: Gated) -> ET.Element:
 def _gate(gated: Gated) -> ET.Element:
     decision = gated.decision
     count = len(decision.objections)
-    suite = ET.Element("testsuite", name="brokertrial gate", tests=str(max(1, count)), failures=str(count))
-    for number, objection in enumerate(decision.objections, 1):
-        case = ET.SubElement(suite, "testcase", classname="gate", name=f"objection {number}")
+    suite = ET.Element(
+        "testsuite", name="brokertrial gate", tests=str(max(1, count)), failures=str(count), errors="0", skipped="0"
+    )
+    for objection in decision.objections:
+        case = ET.SubElement(suite, "testcase", classname="gate", name=objection.brief)
         failure = ET.SubElement(case, "failure", message=junit.clean(objection.sentence), type=objection.status.name)
         failure.text = junit.clean(objection.sentence)
     if decision.is_green:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from brokertrial.ci.gate.causes import shortened
 from brokertrial.ci.gate.decision import counted
 from brokertrial.ci.gate.findings import Finding, findings
 from brokertrial.ci.gate.gated import Gated
@@ -58,14 +59,13 @@ def _table(title: str, rows: Sequence[Finding], broken: set[str]) -> Iterator[st
     for row in rows[:MOST_ROWS]:
         since = "broken" if row.case in broken else ""
         why = f" ({row.accepted})" if row.accepted else ""
-        yield f"| `{row.case}` | {row.rule} | {_cell(row.sentence + why)} | {since} |"
+        yield f"| `{row.case}` | {row.rule} | {_cell(shortened(row.sentence, LONGEST) + why)} | {since} |"
     if len(rows) > MOST_ROWS:
         yield f"\n... and {len(rows) - MOST_ROWS} more."
 
 
 def _cell(text: str) -> str:
-    short = " ".join(text.split())
-    return _plain(short if len(short) <= LONGEST else f"{short[:LONGEST]} ...").replace("|", "\\|")
+    return _plain(" ".join(text.split())).replace("|", "\\|")
 
 
 def _plain(text: str) -> str:

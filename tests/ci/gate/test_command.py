@@ -10,7 +10,7 @@ import pytest
 
 from brokertrial.ci import cli
 from brokertrial.ci.commands import gate as command
-from brokertrial.ci.gate import last_run
+from brokertrial.ci.gate import last_run, policy, templates
 from brokertrial.ci.reports import known as baselines
 from brokertrial.suites.case import by_id
 from brokertrial.suites.events import LeftOut
@@ -162,6 +162,55 @@ def test_what_runs_first_is_said_and_its_run_may_be_missing(
     assert gate(monkeypatch, [passed(A)], "--changed-since", "before") == 0
     told = "1 case failed in before, or without a verdict there, or new or changed since: run first, among those that"
     assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("github", "# brokertrial as a step"), ("gitlab", "# brokertrial as a job"), ("policy", 'block = ["must"]')],
+)
+def test_a_template_is_printed(capsys: pytest.CaptureFixture[str], name: str, begins: str) -> None:
+    cli.main(["gate", "--template", name])
+    assert capsys.readouterr().out.startswith(begins)
+
+
+def test_every_template_can_be_printed_and_the_policy_is_the_default_one(elsewhere: Path) -> None:
+    choice = next(option for option in cli.cli.commands["gate"].params if option.name == "template").type
+    assert tuple(getattr(choice, "choices", ())) == templates.NAMES
+    assert all(templates.text(name) for name in templates.NAMES)
+    text = templates.text("policy").partition("[areas]")[0]
+    (elsewhere / "policy.toml").write_text(text)
+    assert policy.read(elsewhere / "policy.toml") == policy.Policy()
+
+
+def test_days_without_a_baseline_to_write_are_refused(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (elsewhere / "known.toml").touch()
+    assert gate(monkeypatch, [passed(A)], "--expires-in", "5") == ExitStatus.USAGE
+    assert "--expires-in says when the entries expire" in capsys.readouterr().err
+
+
+def test_a_first_baseline_begins_with_what_is_most_harmful(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = [failed(A), failed(B, "anomaly:lost-write"), passed(C)]
+    assert gate(monkeypatch, first, "--write-baseline", "--expires-in", "1") == 0
+    known = baselines.KnownFailures.read(elsewhere / "known.toml", list(by_id()))
+    assert [entry.case for entry in known.entries] == [B, A]
+    told = "known.toml: 2 known failures, the most harmful first, each for 1 day; read them before you commit it"
+    assert told in capsys.readouterr().out
+
+
+def test_what_was_broken_is_said_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (elsewhere / "known.toml").touch()
+    gate(monkeypatch, [failed(A), failed(B, "anomaly:lost-write"), failed(C)])
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index(f"    {B}: it is wrong")
+    assert lines[at - 1] == f"  3 new failures: {A}, {B}, {C}"
+    assert lines[at + 1] == f"    {A}: it is wrong", "one line a cause"
+    assert lines[at + 2].startswith("    brokertrial explain runs/") and lines[at + 2].endswith(f"/{B}")
 
 
 def test_a_run_that_the_gate_refused_does_not_become_the_last_good_one(

@@ -7,6 +7,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import msgspec
 import pytest
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as SarifLog
 
@@ -18,6 +19,7 @@ from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.gate.policy import Policy
 from brokertrial.ci.gate.repository import path_in_repository
 from brokertrial.ci.reports.known import KnownFailures
+from brokertrial.suites.result import Failure
 from tests.ci.gate.conftest import gated
 from tests.ci.gate.made import YESTERDAY, failed, known, passed
 
@@ -110,6 +112,26 @@ def test_the_summary_leads_with_the_decision(red: Gated) -> None:
     assert "2 new failures (1 of them passed in the last good run): offsets/new, offsets/also-new" in text
     for title in ("### New failures: 2", "### Expired entries of the baseline: 1", "### Known failures: 1"):
         assert title in text
+
+
+def test_what_is_long_is_cut_and_its_reason_is_not() -> None:
+    long = msgspec.structs.replace(failed("offsets/a"), failures=(Failure("wrong", "word " * 200),))
+    text = summary.render(gated([long, passed("offsets/b")], known(("offsets/a", "wrong")), Policy()))
+    row = next(line for line in text.splitlines() if line.startswith("| `offsets/a`"))
+    assert len(row) < 250 and " word ... (BROKER-17) |" in row
+
+
+def test_what_is_no_failure_is_said_in_one_sentence(red: Gated) -> None:
+    told = {one["kind"]: one["sentence"] for one in json.loads(decision.render(red))["findings"]}
+    assert told["lost"] == "passed in the last good run and cannot be judged now: because"
+    assert told["inconclusive"] == "no verdict: because"
+    assert told["mended"] == "The case passes now: remove the entry, which is for wrong"
+    assert told["expired"] == "Expired on 2026-11-24: renew or remove the entry, which is for wrong"
+
+
+def test_the_tests_of_the_gate_say_what_they_are_about(red: Gated) -> None:
+    suite = ET.fromstring(junit.render(red)).findall("testsuite")[1]
+    assert [one.get("name") for one in suite.findall("testcase")] == [one.brief for one in red.decision.objections]
 
 
 def test_the_badges_say_the_same(any_gate: Gated) -> None:
