@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from brokertrial.ci.errors import UserError
+from brokertrial.ci.gate.refusal import RefusingCommand
 from brokertrial.ci.log_option import LOG_FILE
 from brokertrial.ci.reports.run_state import suite_version
 from brokertrial.ci.run_options import CASES, RUNS, TEMPLATE, TOXIPROXY, options_of_a_run
@@ -43,7 +44,7 @@ def run(**options: Any) -> None:
     sys.exit(command(**options))
 
 
-@cli.command(epilog=STATUSES)
+@cli.command(cls=RefusingCommand, epilog=STATUSES)
 @options_of_a_run
 @TEMPLATE
 @click.option(

@@ -18,6 +18,7 @@ from brokertrial.ci.gate import causes, files, github, last_run, policy
 from brokertrial.ci.gate.decision import counted
 from brokertrial.ci.gate.gated import Gated
 from brokertrial.ci.gate.last_run import LastRun
+from brokertrial.ci.gate.refusal import refused
 from brokertrial.ci.gate.runs import Runs, conduct
 from brokertrial.ci.reports import known_failures
 from brokertrial.ci.reports.causes import ways_of
@@ -50,8 +51,7 @@ def gate(words: GateWords, **of_the_run: Any) -> int:
     try:
         return _gated(words, of_the_run)
     except (UserError, BadOptions, BrokenExtension, TargetProblem) as trouble:
-        if github.is_here(os.environ):
-            click.echo(github.tell_refusal(trouble, _status_of(trouble), os.environ), nl=False)
+        refused(Path(words.out), str(trouble), _status_of(trouble))
         raise
 
 
@@ -117,11 +117,11 @@ def _leave(told: Gated, words: GateWords) -> None:
     """Files, console, GitHub, and the run for the next time."""
     out = Path(words.out)
     files.write(told, out)
-    _say(told, out)
+    kept = ""
     if told.decision.is_green:
         last_run.keep(told.state, told.runs.folder / last_run.RECORD)
-        if words.save_last:
-            click.echo(f"  {_save(told, Path(words.save_last))}")
+        kept = _save(told, Path(words.save_last)) if words.save_last else ""
+    _say(told, out, kept)
     if github.is_here(os.environ):
         click.echo(github.tell(told, out, os.environ), nl=False)
 
@@ -135,7 +135,7 @@ def _save(told: Gated, folder: Path) -> str:
     return f"kept as the last good run: {folder}"
 
 
-def _say(told: Gated, out: Path) -> None:
+def _say(told: Gated, out: Path, kept: str) -> None:
     decision = told.decision
     color = {ExitStatus.PASSED: "green", ExitStatus.FAILED: "red"}.get(decision.status, "yellow")
     click.echo("")
@@ -143,7 +143,7 @@ def _say(told: Gated, out: Path) -> None:
         click.secho(f"  {objection.sentence}", fg=color)
     for line in causes.lines(told):
         click.echo(f"    {line}")
-    for note in told.notes:
+    for note in filter(None, (*told.notes, kept)):
         click.echo(f"  {note}")
     if pointer := known_failures.pointer(told.state):
         click.echo(f"  {pointer}")

@@ -30,11 +30,11 @@ def tell(gated: Gated, out: Path, environment: Mapping[str, str]) -> str:
     return annotated(gated)
 
 
-def tell_refusal(trouble: Exception, status: int, environment: Mapping[str, str]) -> str:
+def tell_refusal(sentence: str, status: int, environment: Mapping[str, str]) -> str:
     """The same for a gate that never ran."""
     if path := environment.get("GITHUB_OUTPUT"):
         _add(Path(path), f"status={status}\n")
-    return refusal(trouble)
+    return refusal(sentence)
 
 
 def _add(path: Path, text: str) -> None:

@@ -41,9 +41,9 @@ class LastRun:
     def read(cls, folder: Path) -> LastRun:
         """Reads a folder with a results.jsonl, or an archive of one; raises UserError for what is damaged or empty."""
         place = run_archive.unpacked(folder) if run_archive.is_archive(folder) else folder
-        recorded = place / RECORD
-        header, results, footer = stored.read(recorded if (recorded / stored.NAME).is_file() else place)
-        passed = recorded.is_dir() or not (place / run_folder.NAME).is_file()  # what --save-last left is no run folder
+        recorded = place / RECORD / stored.NAME
+        header, results, footer = stored.read(recorded.parent if recorded.is_file() else place)
+        passed = recorded.is_file() or not (place / run_folder.NAME).is_file()  # what --save-last left is no run folder
         return cls(folder, header.run, header.suite_version, tuple(results), footer.status, passed)
 
     def had_all_of(self, run: RunStarted) -> bool:

@@ -55,9 +55,9 @@ def _sentences(group: list[Finding]) -> Iterator[str]:
         yield f"Also in {', '.join(others[:SHOWN_CASES])}{more}."
 
 
-def refusal(trouble: Exception) -> str:
+def refusal(sentence: str) -> str:
     """The annotation of a gate that never ran, for what it was asked for cannot be."""
-    return f"::error title=brokertrial gate::{_message(str(trouble))}\n"
+    return f"::error title=brokertrial gate::{_message(sentence)}\n"
 
 
 def _message(text: str) -> str:

@@ -152,6 +152,22 @@ def test_a_gate_that_cannot_run_leaves_no_file_of_an_earlier_one(
     assert (elsewhere / "output").read_text() == "status=4\n"
 
 
+def test_a_word_that_is_wrong_is_refused_as_all_else_is(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for out in ("gate", "mine"):
+        (elsewhere / out).mkdir()
+        (elsewhere / out / "junit.xml").write_text("of the gate before")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert asked("--out", "mine", "--profile", "huge") == ExitStatus.USAGE
+    told = capsys.readouterr()
+    assert told.out.startswith("::error title=brokertrial gate::Invalid value for '--profile': 'huge'")
+    assert "Invalid value for '--profile': 'huge'" in told.err
+    assert not list((elsewhere / "mine").iterdir()) and list((elsewhere / "gate").iterdir())
+    assert asked("--profil=smok", "--out=gate") == ExitStatus.USAGE
+    assert not list((elsewhere / "gate").iterdir())
+
+
 def test_what_runs_first_is_said_and_its_run_may_be_missing(
     monkeypatch: pytest.MonkeyPatch, elsewhere: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -239,7 +255,8 @@ def test_a_part_does_not_replace_the_last_good_run_of_the_whole(
 ) -> None:
     (elsewhere / "known.toml").touch()
     assert gate(monkeypatch, [passed(A), passed(B)], "--save-last", "last") == 0
-    assert "kept as the last good run: last\n" in capsys.readouterr().out
+    said = capsys.readouterr().out.splitlines()
+    assert "  kept as the last good run: last" in said and said[-1] == "Gate passed (exit status 0)"
     part = msgspec.structs.replace(started([passed(A)]), left_out=(LeftOut(B, "not selected"),))
     monkeypatch.setattr(command, "run_in_child", lambda options: leave(Path(options.run_dir or ""), [passed(A)], part))
     assert asked("--save-last", "last") == 0
