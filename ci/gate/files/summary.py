@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.gate.causes import shortened
 from brokertrial.ci.gate.decision import counted
 from brokertrial.ci.gate.findings import Finding, findings
@@ -43,13 +44,20 @@ def _page(gated: Gated) -> Iterator[str]:
     for note in gated.notes:
         yield f"- {_plain(note)}"
     found = findings(decision, gated.state.known, gated.policy)
-    broken = {result.case for result in decision.changes.broken}
+    since = _since(gated)
     for kind, title in TABLES.items():
         if rows := [finding for finding in found if finding.kind == kind]:
-            yield from _table(title, rows, broken)
+            yield from _table(title, rows, since)
 
 
-def _table(title: str, rows: Sequence[Finding], broken: set[str]) -> Iterator[str]:
+def _since(gated: Gated) -> dict[str, str]:
+    """For the last column, by case: what passed in the last good run, and what failed there in whatever way."""
+    last = gated.last.results if gated.last else ()
+    failed = {result.case: "failed then" for result in last if result.verdict is Verdict.FAIL}
+    return failed | {result.case: "broken" for result in gated.decision.changes.broken}
+
+
+def _table(title: str, rows: Sequence[Finding], since: Mapping[str, str]) -> Iterator[str]:
     yield ""
     cases = len({row.case for row in rows})
     yield f"### {title}: {len(rows)}" + (f", in {counted(cases, 'case')}" if cases < len(rows) else "")
@@ -57,9 +65,9 @@ def _table(title: str, rows: Sequence[Finding], broken: set[str]) -> Iterator[st
     yield "| case | rule | what | since the last good run |"
     yield "|---|---|---|---|"
     for row in rows[:MOST_ROWS]:
-        since = "broken" if row.case in broken else ""
         why = f" ({row.accepted})" if row.accepted else ""
-        yield f"| `{row.case}` | {row.rule} | {_cell(shortened(row.sentence, LONGEST) + why)} | {since} |"
+        what = _cell(shortened(row.sentence, LONGEST) + why)
+        yield f"| `{row.case}` | {row.rule} | {what} | {since.get(row.case, '')} |"
     if len(rows) > MOST_ROWS:
         yield f"\n... and {len(rows) - MOST_ROWS} more."
 

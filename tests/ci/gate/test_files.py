@@ -114,6 +114,13 @@ def test_the_summary_leads_with_the_decision(red: Gated) -> None:
         assert title in text
 
 
+def test_the_summary_tells_what_was_otherwise_in_the_last_good_run() -> None:
+    last = [passed("offsets/a"), failed("offsets/b", "another"), passed("offsets/c")]
+    text = summary.render(gated([failed("offsets/a"), failed("offsets/b")], known(), Policy(), last))
+    rows = [line for line in text.splitlines() if line.startswith("| `offsets/")]
+    assert [row.split(" | ")[-1] for row in rows] == ["broken |", "failed then |"]
+
+
 def test_what_is_long_is_cut_and_its_reason_is_not() -> None:
     long = msgspec.structs.replace(failed("offsets/a"), failures=(Failure("wrong", "word " * 200),))
     text = summary.render(gated([long, passed("offsets/b")], known(("offsets/a", "wrong")), Policy()))
