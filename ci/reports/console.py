@@ -16,7 +16,7 @@ from rich.text import Text
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports import informational, known_failures
 from brokertrial.ci.reports.causes import by_harm, causes, ways_of
-from brokertrial.ci.reports.details import brief, details, headline
+from brokertrial.ci.reports.details import bounded, brief, details, headline
 from brokertrial.ci.reports.left_out import CHOSEN, by_reason, chosen_by
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.suites.events import (
@@ -117,10 +117,10 @@ class ConsoleWriter:
             return
         if result.verdict is Verdict.FAIL:
             key = ways_of(result)[0][0]
-            text = brief(result, self._met.get(key, ""))
+            text = brief(result, self._state.place, self._met.get(key, ""))
             self._met.setdefault(key, result.case)
         else:
-            text = details(result, self._state.place)
+            text = bounded(details(result, self._state.place), result, self._state.place)
         head, _, proof = text.partition("\n")
         self._say(head, STYLE[result.verdict])
         if proof:

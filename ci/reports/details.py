@@ -21,6 +21,11 @@ MOST_MESSAGES = 4
 """Decoded requests and responses of one case; the report has all of them."""
 BRIEF = 8
 """Lines of evidence, where a console shows one case of many."""
+MOST_LINES = 24
+"""Of one case on a console, where the next cases must stay in sight."""
+MOST_REASON_LINES = 6
+MOST_COLUMNS = 160
+CUT = "…"
 
 LABEL = {
     Verdict.PASS: "pass",
@@ -59,17 +64,33 @@ def details(result: CaseResult, place: str) -> str:
     return head + "\n" + "\n\n".join(rest) + "\n"
 
 
-def brief(result: CaseResult, same_as: str = "") -> str:
+def brief(result: CaseResult, place: str, same_as: str = "") -> str:
     """A failure in a few lines, while the run goes on: what is wrong, and where it shows. `same_as`: of one cause."""
     head = f"{label(result)} {result.case:<58} {_seconds(result)}".rstrip()
     if same_as:
         return f"{head}  same cause as {same_as}"
-    lines = list(_anomaly_lines(result, 1)) or [_reason(result)]
+    said = "\n".join(_anomaly_lines(result, 1)) or _reason(result)
+    lines = _first(said.splitlines(), MOST_REASON_LINES)
     shown = [entry for entry in result.evidence if "\n" not in entry.text][:BRIEF]
     lines += list(_proof_lines(shown))
     if not shown:
         lines += [line for entry in _at_fault(result.evidence) for line in _message(entry, BRIEF)]
-    return "\n".join([head, *filter(None, lines)]) + "\n"
+    return bounded("\n".join([head, *filter(None, lines)]) + "\n", result, place)
+
+
+def bounded(text: str, result: CaseResult, place: str) -> str:
+    """A text about one case, cut in length and in width for a console; where it was cut it says where the rest is."""
+    lines = text.splitlines()
+    kept = [line if len(line) <= MOST_COLUMNS else line[: MOST_COLUMNS - 1] + CUT for line in _first(lines, MOST_LINES)]
+    if not any(line.endswith(CUT) for line in kept):
+        return text
+    command = next(iter(commands(result, place)), "")
+    rest = f"`{command}` and the report show all of it." if command else f"{place}/report.html has all of it."
+    return "\n".join([*kept, f"{INDENT}{rest}"]) + "\n"
+
+
+def _first(lines: list[str], most: int) -> list[str]:
+    return lines if len(lines) <= most else [*lines[: most - 1], f"{lines[most - 1]} {CUT}"]
 
 
 def _at_fault(evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -190,6 +190,26 @@ def test_the_console_has_one_line_a_case_and_details_only_of_what_is_not_green(
     assert "exit status 1" in lines[-1]
 
 
+def test_the_console_shows_a_bounded_part_of_a_failure_and_says_where_the_rest_is(
+    run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
+) -> None:
+    """A hundred records in the sentence and in the field at fault: 15 KB, of which the report keeps all."""
+    wrong = next(r for r in results if r.case == "protocol/unknown-tag")
+    records = ", ".join(f"b'v{number}'" for number in range(900))
+    assert wrong.reason is not None
+    long = msgspec.structs.replace(
+        wrong,
+        reason=msgspec.structs.replace(wrong.reason, sentence=f"the records are [{records}]"),
+        evidence=tuple(msgspec.structs.replace(one, note=records) for one in wrong.evidence),
+    )
+    state = RunState(run_folder)
+    lines = spoken([told[0], CaseFinished(long)], state).splitlines()
+    shown = lines[next(n for n, line in enumerate(lines) if line.startswith("FAIL")) :]
+    assert len(shown) <= 26 and max(map(len, shown)) <= 160 and len("\n".join(shown)) < 3_000
+    assert shown[-2 if not shown[-1] else -1].strip() == f"{state.place}/report.html has all of it."
+    assert any(line.endswith("…") for line in shown)
+
+
 def test_the_console_says_a_known_failure_in_one_line(
     run_folder: Path, told: list[RunEvent], results: tuple[CaseResult, ...]
 ) -> None:
