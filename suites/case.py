@@ -234,7 +234,8 @@ def _own() -> dict[str, Case]:
     for path in case_files():
         for entry in cases_in(path):
             if entry.id in found:
-                raise BadCase(f"{entry.id} is declared twice: {found[entry.id].file.name} and {path.name}")
+                first, again = (file.relative_to(CASES).as_posix() for file in (found[entry.id].file, path))
+                raise BadCase(f"{entry.id} is declared twice: in suites/cases/{first} and suites/cases/{again}.")
             found[entry.id] = entry
     return found
 

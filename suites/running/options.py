@@ -6,6 +6,7 @@ import os
 import random
 import tomllib
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,8 @@ class RunOptions(msgspec.Struct, frozen=True):
         extended.load(self.cases)
         if self.select or self.deselect:
             must_match((*self.select, *self.deselect), [*by_id(), *claims.names()])
+        if self.refute and self.select:
+            _must_name_edited_answers(self.select)
         if unknown := [name for name in self.situations if name not in (*situations(), *WORDS)]:
             raise BadOptions(f"situation {unknown[0]!r} is none of: {', '.join((*situations(), *WORDS))}, none.")
         _must_be_features(self.claims)
@@ -203,6 +206,17 @@ def _must_be_features(claimed: Mapping[str, Any]) -> None:
     known = (*FEATURES, *ALLOWANCES)
     if wrong := [name for name, value in claimed.items() if name not in known or not isinstance(value, bool)]:
         raise BadOptions(f"{wrong[0]!r} is no feature set to true or false; known: {', '.join(known)}")
+
+
+def _must_name_edited_answers(patterns: Sequence[str]) -> None:
+    """Whether --refute has anything to apply to the cases that were chosen."""
+    chosen = [case for name, case in by_id().items() if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    if chosen and not any(case.tampered_responses for case in chosen):
+        bugs = ", ".join(dict.fromkeys(bug for case in chosen for bug in case.bugs))
+        raise BadOptions(
+            f"--refute: {', '.join(case.id for case in chosen[:3])} names no edited answer in `detects`.",
+            f"It is seen to fail by a planted bug: --target 'reference?mutant=ID'{f' ({bugs})' if bugs else ''}.",
+        )
 
 
 def _situations(text: str, profile: str | None) -> tuple[str, ...]:

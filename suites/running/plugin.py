@@ -14,7 +14,7 @@ import pytest
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.extensions import BrokenExtension
-from brokertrial.suites.case import CASES, Case, all_cases
+from brokertrial.suites.case import CASES, BadCase, Case, all_cases
 from brokertrial.suites.result_text import text
 from brokertrial.suites.running.bad_options import BadOptions
 from brokertrial.suites.running.options import NONE, RunOptions
@@ -42,9 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
     words = {name: word for name, word in words.items() if word} | getattr(config, "workerinput", {}).get(NAME, {})
     try:
         options = RunOptions.parsed(jobs=1, situation=NONE, **{"profile": "full", **words}).validated().in_folder()
-    except (BadOptions, BrokenExtension, TargetProblem) as error:
+        names = sorted({name for case in all_cases() for name in _markers(case)})
+    except (BadCase, BadOptions, BrokenExtension, TargetProblem) as error:
         raise pytest.UsageError(str(error)) from error
-    for name in sorted({name for case in all_cases() for name in _markers(case)}):
+    for name in names:
         config.addinivalue_line("markers", f"{name}: brokertrial cases of this area, level or kind")
     spread = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
     if not spread:

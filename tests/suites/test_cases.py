@@ -2,11 +2,25 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from brokertrial.suites.case import CASES, BadCase, Case, _content_hash, all_cases, by_id, case, case_files
+from brokertrial.ci.cli import main
+from brokertrial.suites.case import (
+    CASES,
+    BadCase,
+    Case,
+    _content_hash,
+    _found,
+    _own,
+    all_cases,
+    by_id,
+    case,
+    case_files,
+)
 from brokertrial.suites.guarantees import UnknownGuarantee, guarantee, registry
+from brokertrial.suites.running import plugin
 from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run import Run
 from brokertrial.suites.running.selection import UnknownSelection, quick_first, select, within_budget
@@ -65,6 +79,20 @@ def test_unknown_parameters_and_missing_statements_are_refused():
     for function in (parameter, statement):
         with pytest.raises(BadCase):
             case("a/b", guarantee="prod-001")(function)
+
+
+def test_a_case_that_is_declared_twice_is_one_sentence(tmp_path, monkeypatch, capsys):
+    files = CASES / "offsets" / "one.py", CASES / "commits" / "two.py"
+    monkeypatch.setattr("brokertrial.suites.case.case_files", lambda: files)
+    monkeypatch.setattr("brokertrial.suites.case.cases_in", lambda path: [SimpleNamespace(id="a/b", file=files[0])])
+    monkeypatch.setattr("brokertrial.suites.case._own", _own.__wrapped__)
+    monkeypatch.setattr("brokertrial.suites.case._found", _found.__wrapped__)
+    said = "a/b is declared twice: in suites/cases/offsets/one.py and suites/cases/commits/two.py."
+    with pytest.raises(SystemExit, match="4"):
+        main(["run", "--target", "reference", "--select", "a/b", "--runs", str(tmp_path)])
+    assert capsys.readouterr().err == f"brokertrial: {said}\n"
+    with pytest.raises(pytest.UsageError, match=re.escape(said)):
+        plugin.pytest_configure(SimpleNamespace(getoption={"target": "reference", "select": ["a/b"]}.get))
 
 
 def test_an_unknown_guarantee_offers_the_nearest():

@@ -28,6 +28,7 @@ CASES = ("offsets/ends", "produce/base-offset")
         ({"claims": {"telepathy": True}}, "'telepathy' is no feature"),
         ({"require": ("telepathy",)}, "`telepathy` is no area"),
         ({"through": "no-such.json"}, "no-such.json"),
+        ({"refute": True, "select": ("offsets/by-time-out-of-order",)}, "no edited answer in `detects`.\n  It is seen"),
     ],
 )
 def test_what_cannot_be_run_is_said_before_a_folder_is_made(
