@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from brokertrial.checkers.linearizability.porcupine.build import installed_go
 from brokertrial.ci import run_folder
 from brokertrial.ci.errors import UserError
 from brokertrial.faults.journal import heal_run
@@ -16,13 +19,16 @@ from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Uncl
 from brokertrial.suites.running import extended
 from brokertrial.suites.targets import doctor as ward
 
+EXTRAS = {"Java": "brokertrial[java]", "Go": "brokertrial[go]"}
+"""Which extra of the package brings it."""
+
 
 def doctor(target: str | None, clean: str | None, toxiproxy: str | None = None) -> int:
     """Prints what was found; 1 when the target cannot do what it says that it can."""
     if clean is not None:
         return _clean(clean)
-    found = ward.examine(target) if target else ward.machine(toxiproxy)
-    for finding in found:
+    found = ward.examine(target) if target else list(map(_with_extra, ward.machine(toxiproxy)))
+    for finding in map(_in_column, found):
         click.echo(f"{finding.ability:<14} {finding.state:<11} {finding.detail}".rstrip())
     for place, groups in extended.load().items():
         held = "; ".join(f"{group}: {', '.join(names)}" for group, names in groups.items())
@@ -31,6 +37,34 @@ def doctor(target: str | None, clean: str | None, toxiproxy: str | None = None) 
         folders = f"{len(left)} temporary folder{'s' * (len(left) > 1)}"
         click.echo(f"{'leftovers':<14} {folders} of processes that were killed: doctor --clean")
     return ExitStatus.FAILED if target and any(finding.state == "does not" for finding in found) else ExitStatus.PASSED
+
+
+def _with_extra(finding: ward.Ability) -> ward.Ability:
+    """What an extra of this package brings need not be on the PATH; what is missing has an extra that brings it."""
+    if finding.state != "does not" or finding.ability not in EXTRAS:
+        return finding
+    if finding.ability == "Go" and shutil.which("go") is None and (go := installed_go()) is not None:
+        return _of_go(go)
+    return replace(
+        finding, detail=f"{finding.detail.rstrip('.')}; `pip install '{EXTRAS[finding.ability]}'` brings one"
+    )
+
+
+def _of_go(go: Path) -> ward.Ability:
+    try:
+        done = subprocess.run([go, "version"], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return ward.Ability("Go", "does not", f"`{go} version` fails: {problem}")
+    said = done.stdout.strip() if done.returncode == 0 else f"`{go} version` fails"
+    return ward.Ability("Go", "does not" if done.returncode else "works", f"{said} at {go}")
+
+
+def _in_column(finding: ward.Ability) -> ward.Ability:
+    """`network: bandwidth`, `tried` as `network`, `bandwidth: tried`: the first column is narrow."""
+    kind, _, name = finding.ability.partition(": ")
+    if not name:
+        return finding
+    return replace(finding, ability=kind, detail=f"{name.removeprefix(f'{kind} ')}: {finding.detail}")
 
 
 def _clean(run: str) -> int:
