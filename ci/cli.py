@@ -9,12 +9,14 @@ from typing import Any
 
 import click
 
+from brokertrial.ci import shells
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.gate.refusal import RefusingCommand
 from brokertrial.ci.log_option import LOG_FILE
 from brokertrial.ci.reports.run_state import suite_version
-from brokertrial.ci.run_options import CASES, RUNS, TEMPLATE, TOXIPROXY, options_of_a_run
+from brokertrial.ci.run_options import CASES, RUNS, TEMPLATE, TOXIPROXY, a_run, in_a_run, options_of_a_run
 from brokertrial.extensions import BrokenExtension, use_folders
+from brokertrial.suites.case import BadCase
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.running.bad_options import BadOptions
 from brokertrial.suites.targets.base import TargetProblem
@@ -58,6 +60,7 @@ def run(**options: Any) -> None:
     "--last",
     type=click.Path(),
     metavar="RUN",
+    shell_complete=a_run,
     help="The last good run: a run, a folder of runs, or what --save-last left. May be missing.",
 )
 @click.option(
@@ -70,6 +73,7 @@ def run(**options: Any) -> None:
     "--changed-since",
     type=click.Path(),
     metavar="RUN",
+    shell_complete=a_run,
     help="First run what failed or was inconclusive in RUN, and cases that are new or changed since. May be missing.",
 )
 @click.option(
@@ -94,7 +98,7 @@ def gate(**options: Any) -> None:
 
 
 @cli.command()
-@click.argument("place", metavar="RUN[/CASE]|HISTORY|FILE")
+@click.argument("place", metavar="RUN[/CASE]|HISTORY|FILE", shell_complete=in_a_run)
 @click.option(
     "--format",
     "form",
@@ -120,7 +124,7 @@ def check(place: str, cases: tuple[str, ...], **options: Any) -> None:
 
 
 @cli.command()
-@click.argument("place", metavar="RUN/CASE")
+@click.argument("place", metavar="RUN/CASE", shell_complete=in_a_run)
 @click.argument("anomaly", required=False)
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Output file.")
 @CASES
@@ -133,7 +137,7 @@ def explain(place: str, anomaly: str | None, html: str | None, cases: tuple[str,
 
 
 @cli.command()
-@click.argument("places", metavar="RUN...", nargs=-1, required=True)
+@click.argument("places", metavar="RUN...", nargs=-1, required=True, shell_complete=a_run)
 @click.option("--master", default="local[*]", show_default=True, help="local[N], spark://HOST:PORT, yarn, k8s://...")
 @click.option("--out", default="analysis", metavar="DIR", show_default=True, help="Output folder or URI.")
 @click.option("--conf", multiple=True, metavar="NAME=VALUE", help="Spark setting. Repeatable.")
@@ -145,7 +149,7 @@ def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...
 
 
 @cli.command()
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=a_run)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -161,7 +165,12 @@ def analyze(places: tuple[str, ...], master: str, out: str, conf: tuple[str, ...
     multiple=True,
     help="Names of targets and notes of their vendors (TOML), shown beside the verdicts. Repeatable.",
 )
-@click.option("--baseline", metavar="RUN", help="Run whose times the others are multiples of (default: the first).")
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    help="Run whose times the others are multiples of (default: the first).",
+    shell_complete=a_run,
+)
 @click.option("--recheck", is_flag=True, help="Judge the stored histories again, all by this version of the suite.")
 @click.option("--title", metavar="TEXT", default="Kafka brokers compared", help="Title of the site.")
 def compare(**options: Any) -> None:
@@ -173,7 +182,7 @@ def compare(**options: Any) -> None:
 
 
 @cli.command()
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="RUN", shell_complete=a_run)
 @click.option(
     "--out", type=click.Path(dir_okay=False), metavar="FILE.zip", help="Output file (default: RUN.zip beside the run)."
 )
@@ -185,7 +194,7 @@ def archive(run: str, out: str | None) -> None:
 
 
 @cli.command()
-@click.argument("place", metavar="RUN/CASE")
+@click.argument("place", metavar="RUN/CASE", shell_complete=in_a_run)
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of repetitions.")
 @RUNS
 @CASES
@@ -229,7 +238,7 @@ def cases(coverage: bool, matrix: bool, cases: tuple[str, ...]) -> None:
 
 
 @cli.command()
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=a_run)
 @CASES
 def prove(runs: tuple[str, ...], cases: tuple[str, ...]) -> None:
     """Record that cases of your own passed on Apache Kafka in these runs; until then they can only warn."""
@@ -315,6 +324,7 @@ def image_build(kafka: str | None, reference: bool, name: str) -> None:
 @click.option(
     "--clean",
     metavar="[RUN]",
+    shell_complete=a_run,
     is_flag=False,
     flag_value="",
     help="Remove leftovers of killed runs: temporary folders and, for RUN, faults, data, topics and groups.",
@@ -361,6 +371,7 @@ for _command in cli.commands.values():
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs a command; trouble is one sentence on the standard error and an exit status, never a traceback."""
+    shells.register()
     try:
         cli.main(arguments, prog_name="brokertrial", standalone_mode=False)
     except click.exceptions.Abort:
@@ -374,7 +385,7 @@ def main(arguments: list[str] | None = None) -> None:
     except UserError as trouble:
         click.echo(f"brokertrial: {trouble}", err=True)
         sys.exit(trouble.status)
-    except (BadOptions, BrokenExtension) as trouble:
+    except (BadCase, BadOptions, BrokenExtension) as trouble:
         click.echo(f"brokertrial: {trouble}", err=True)
         sys.exit(ExitStatus.USAGE)
     except TargetProblem as problem:

@@ -23,6 +23,20 @@ def _targets(context: click.Context, parameter: click.Parameter, begun: str) -> 
     return targets(begun)
 
 
+def a_run(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Completes a run folder or an archive."""
+    from brokertrial.ci.commands.completion import runs
+
+    return runs(begun, of_cases=False)
+
+
+def in_a_run(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Completes a run, and a case of it."""
+    from brokertrial.ci.commands.completion import runs
+
+    return runs(begun, of_cases=True)
+
+
 def _template(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
     from brokertrial.ci.gate import templates
 
