@@ -218,7 +218,7 @@ def demo(runs: str, opened: bool) -> None:
 @cli.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print a script that completes commands, options, targets and cases in a shell."""
+    """Print a script that completes commands, options, targets, cases and runs in a shell."""
     from brokertrial.ci.commands.completion import script
 
     click.echo(script(cli, shell))
