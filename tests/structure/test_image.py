@@ -44,7 +44,16 @@ def image(tmp_path: Path) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_the_image_runs_a_case(image: str) -> None:
+@pytest.mark.parametrize("user", ["0:0", "1000:1000"])
+def test_the_image_runs_a_case(image: str, user: str, tmp_path: Path) -> None:
+    """Also as a user that has no home there; what is fetched once has a place where that user may write."""
+    work = tmp_path / "work"
+    work.mkdir()
+    work.chmod(0o777)
+    place = ("--rm", "--network", "host", "--user", user, "--volume", f"{work}:/work")
     run = ("run", "--target", "reference", "--select", "ordering/offsets-rise", "--seed", "1")
-    done = docker("run", "--rm", "--network", "host", image, *run, timeout=300)
+    done = docker("run", *place, image, *run, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    write = 'mkdir -p "$XDG_CACHE_HOME/brokertrial/kafka" && touch "$XDG_CACHE_HOME/brokertrial/kafka/x"'
+    done = docker("run", *place, "--entrypoint", "sh", image, "-c", write, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
