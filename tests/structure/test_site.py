@@ -42,6 +42,13 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     assert {name: places for name, places in found.items() if places} == {}
 
 
+def test_every_page_is_in_the_menu_and_none_is_for_a_server_alone(site: Path) -> None:
+    """The pages of guarantees and of single findings are reached by their lists; 404.html is right on one server."""
+    menu = set(re.findall(r"[:-] (\S+)\.md$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    pages = {path.relative_to(site).with_suffix("").as_posix() for path in site.rglob("*.html")}
+    assert {page for page in pages if not page.startswith(("guarantees/", "findings/"))} - menu == set()
+
+
 def test_the_search_works_from_the_disk(site: Path) -> None:
     index = (site / "search" / "search_index.js").read_text(encoding="utf-8")
     assert "idem-002" in index and "gate.html" in index
