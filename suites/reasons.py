@@ -18,6 +18,7 @@ LABELS = {
     "no-hit": "fault never triggered",
     "too-few-operations": "too few operations",
     "final-read-incomplete": "final read incomplete",
+    "out-of-reach": "broker out of reach of the fault",
     "unhealed": "fault not healed",
     "leak": "client bypassed the proxy",
     "checks-inconclusive": "checks could not decide",

@@ -18,6 +18,7 @@ from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
 from brokertrial.suites.events import CaseStarted, RunEvent
 from brokertrial.suites.outcome import inconclusive
+from brokertrial.suites.probe.acts import OUT_OF_REACH
 from brokertrial.suites.probe.promptness import SLOW
 from brokertrial.suites.probe.target_condition import WENT_AWAY
 from brokertrial.suites.result import Attempt, CaseResult, Outcome
@@ -133,8 +134,8 @@ class CaseRun:
             raise
 
     def _keep_failure(self, outcome: Outcome) -> None:
-        """What failed stands, also where a target that does not come back ends the run."""
-        if outcome.verdict is Verdict.FAIL:
+        """What failed stands, also where a target that does not come back ends the run; so does why it may not."""
+        if outcome.verdict is Verdict.FAIL or (outcome.reason is not None and outcome.reason.kind == OUT_OF_REACH):
             self._outcome = outcome
 
     def finish(self) -> CaseResult:
@@ -146,4 +147,4 @@ class CaseRun:
 
 def _not_again(outcome: Outcome) -> bool:
     """Whether another attempt would meet the same."""
-    return outcome.reason is not None and outcome.reason.kind in (UNWRITTEN, SLOW)
+    return outcome.reason is not None and outcome.reason.kind in (UNWRITTEN, SLOW, OUT_OF_REACH)

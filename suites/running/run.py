@@ -38,6 +38,7 @@ from brokertrial.suites.running.byte_faults import toxiproxies_for
 from brokertrial.suites.running.case_info import case_info
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.earlier import Earlier
+from brokertrial.suites.running.end_notes import end_notes
 from brokertrial.suites.running.estimates import REPEATS_AT_LEAST_S, RepeatBudget, healthy_s, run_limit_s
 from brokertrial.suites.running.event_log import log_event
 from brokertrial.suites.running.gathered import Gathered
@@ -52,7 +53,7 @@ from brokertrial.suites.running.support import unmet_need
 from brokertrial.suites.situations.choice import chosen_pairs
 from brokertrial.suites.situations.pair_record import record
 from brokertrial.suites.situations.pairs import named_pairs
-from brokertrial.suites.targets import TargetNotReady, TargetProblem, open_target
+from brokertrial.suites.targets import Target, TargetNotReady, TargetProblem, open_target
 
 NOT_PASSED = "the case as it is written has not passed"
 GOES_ON = (CaseStarted, PhaseChanged, TrialProgress)
@@ -94,6 +95,7 @@ class Run:
         self.status = ExitStatus.INTERNAL
         self._listeners = (log_event, *listeners)
         self._session: TargetSession | None = None
+        self._target: Target | None = None
         self._problem: TargetProblem | None = None
         self._mistake = ""
         self._enough = False
@@ -236,6 +238,7 @@ class Run:
             folder = f"target~{earlier.crashes + 1}" if earlier else "target"
             target = open_target(self.options.target, self.run_dir / folder)
             self._undo.callback(target.stop)
+            self._target = target
             target.begins_in_network = bool(self.cases) and all(map(_parts_nodes, self.cases))
             target.start()
             self._session = TargetSession(
@@ -292,7 +295,7 @@ class Run:
             self.status = ExitStatus.INCONCLUSIVE
         spent_s = time.monotonic() - self._began + (earlier.spent_s if earlier else 0.0)
         self.interruption.reporting = True
-        self.emit(RunFinished(self.status, interrupted, error, spent_s, tail))
+        self.emit(RunFinished(self.status, interrupted, error, spent_s, tail, end_notes(self._target, self.results)))
 
     def awaits(self, case_id: str) -> bool:
         """Whether a case has no result yet."""

@@ -60,6 +60,7 @@ from brokertrial.suites.running.run_wide_faults import RunWideFaults
 from brokertrial.suites.running.support import TargetSupport
 from brokertrial.suites.running.wire_attempt import attempt_wire
 from brokertrial.suites.targets import Target, TargetProblem
+from brokertrial.suites.targets.effects import checked
 from brokertrial.wire.addresses import all_parsed, reached
 
 if TYPE_CHECKING:
@@ -313,7 +314,7 @@ class TargetSession:
 
     def node_controls(self) -> dict[int, NodeControl]:
         """The nodes that may be hurt."""
-        return dict(self.target.nodes)
+        return checked(self.target.nodes)
 
     def tidy(self, wire: Wire) -> None:
         """Removes what a case made, on connections of its own; an interrupted run leaves that to its end."""

@@ -25,6 +25,7 @@ from brokertrial.suites.result import Outcome
 from brokertrial.suites.running.attempt_session import AttemptSession
 from brokertrial.suites.running.disturbance import Disturbance
 from brokertrial.suites.situations import situation_of
+from brokertrial.suites.targets.effects import checked
 
 if TYPE_CHECKING:
     from brokertrial.suites.running.crowd import CrowdMember
@@ -47,7 +48,7 @@ def attempt_wire(
                 situate = _situate(session, case, {}, {}, liveness)
                 return attempt(case, wire, exchanger, {}, alive, look, closing_look, situate, zookeeper)
             journal = session.run_dir / JOURNALS / f"{folder.name}.jsonl"
-            processes = session.target.controllers | session.node_controls()
+            processes = checked(session.target.controllers) | session.node_controls()
             with journaled(processes, journal, session.target.network) as controllers:
                 node_controls = {node: controllers.pop(node) for node in session.node_controls()}
                 situate = _situate(session, case, node_controls, controllers, liveness)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from brokertrial.faults.node_control import NodeControl
+from brokertrial.faults.node_control import ActWithoutEffect, NodeControl
 from brokertrial.faults.owners import is_orphan
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.capabilities import CAPABILITIES
@@ -21,6 +21,7 @@ from brokertrial.suites.probe import naming
 from brokertrial.suites.running.support import TargetSupport, broken_claims
 from brokertrial.suites.targets import Target, TargetProblem, open_target, readiness
 from brokertrial.suites.targets.apache import jvm
+from brokertrial.suites.targets.effects import checked
 from brokertrial.suites.targets.network.abilities import tried
 from brokertrial.wire.addresses import all_parsed
 
@@ -60,7 +61,7 @@ def examine(text: str) -> list[Ability]:
 
 def _examined(target: Target) -> list[Ability]:
     found = [_version(target), _metadata(target), _topic(target), _logs(target)]
-    node_controls = list(target.nodes.values())
+    node_controls = list(checked(target.nodes).values())
     node_control = node_controls[-1] if node_controls else None
     for ability, attempt in _ATTEMPTS.items():
         if ability not in target.capabilities:
@@ -151,13 +152,8 @@ def _restart(node_control: NodeControl) -> str:
 
 
 def _pause(node_control: NodeControl) -> str:
-    node_control.pause()
     try:
-        readiness.ask(node_control.address, timeout_s=1.0)
-    except readiness.NotYet:
-        pass
-    else:
-        raise TargetProblem("a paused node still answers")
+        node_control.pause()
     finally:
         node_control.resume()
     what = "it did not answer after it was resumed"
@@ -188,7 +184,7 @@ _ATTEMPTS: dict[str, Callable[[NodeControl], str]] = {
 def _tried(ability: str, attempt: Callable[[], str]) -> Ability:
     try:
         return Ability(ability, "works", attempt())
-    except (TargetProblem, readiness.NotYet, OSError, subprocess.SubprocessError) as problem:
+    except (TargetProblem, ActWithoutEffect, readiness.NotYet, OSError, subprocess.SubprocessError) as problem:
         return Ability(ability, "does not", str(problem))
 
 
