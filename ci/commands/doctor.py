@@ -18,6 +18,7 @@ from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.probe.failures import BrokerAtFault, NotApplicable, Unclear
 from brokertrial.suites.running import extended
 from brokertrial.suites.targets import doctor as ward
+from brokertrial.suites.targets import escaped
 
 EXTRAS = {"Java": "brokertrial[java]", "Go": "brokertrial[go]"}
 """Which extra of the package brings it."""
@@ -36,6 +37,9 @@ def doctor(target: str | None, clean: str | None, toxiproxy: str | None = None) 
     if left := tempdirs.left_behind():
         folders = f"{len(left)} temporary folder{'s' * (len(left) > 1)}"
         click.echo(f"{'leftovers':<14} {folders} of processes that were killed: doctor --clean")
+    if orphans := escaped.orphans():
+        processes = f"{len(orphans)} process{'es' * (len(orphans) > 1)}"
+        click.echo(f"{'leftovers':<14} {processes} of nodes of runs that were killed: doctor --clean")
     return ExitStatus.FAILED if target and any(finding.state == "does not" for finding in found) else ExitStatus.PASSED
 
 
@@ -68,13 +72,16 @@ def _in_column(finding: ward.Ability) -> ward.Ability:
 
 
 def _clean(run: str) -> int:
-    """Removes the temporary folders of processes that are dead; where a run is named, what that left elsewhere too."""
+    """Removes the temporary folders of processes that are dead, and ends what they left running; where a run is named,
+    what that left elsewhere too."""
     if run:
         _must_be_over(Path(run))
     removed = sum(map(tempdirs.remove, tempdirs.left_behind()))
     click.echo(f"Removed temporary folders of processes that were killed: {removed}.")
     for name in ward.remove_containers():
         click.echo(f"removed container {name}")
+    for number in escaped.end_orphans():
+        click.echo(f"ended process {number}, of a node that a killed run had started")
     return _clean_run(Path(run)) if run else ExitStatus.PASSED
 
 

@@ -35,6 +35,9 @@ EXAMPLE = """\
 #   {node}  1, 2, ...        {port}  the node's port        {data}  a folder of its own
 #   {peers} host:port,... of all nodes                      {ports} port,... of all nodes
 
+# `start` must be the broker itself, in the foreground (in a script: `exec`): what it starts as a daemon, or in a
+# session of its own, no kill and no pause reaches.
+
 nodes   = 3
 process = "per-node"          # or "all": one process serves all nodes (give it {ports}); killing one is then
                               # not applicable

@@ -140,6 +140,7 @@ class FileTarget(ProcessTarget):
                 logs=tuple(self.folder / path for path in fill(self.file.logs, values)),
                 stop_signal=self.file.stop_signal,
                 stop_within_s=self.file.stop_within_s,
+                only_starts=bool(self.file.actions),
             )
         return made
 

@@ -13,9 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from brokertrial.faults.owners import owner
 from brokertrial.suites.targets import reaper
 from brokertrial.suites.targets.base import TargetNotReady
+from brokertrial.suites.targets.effects import answers
+from brokertrial.suites.targets.escaped import MARK, end_marked
 from brokertrial.suites.targets.logs import LogWatch, last_lines
+from brokertrial.wire.addresses import written
 
 LOG = logging.getLogger("brokertrial.targets")
 
@@ -36,6 +40,7 @@ class LaunchPlan:
     stop_within_s: float = 30.0
     start_within_s: float = 60.0
     before_restart: Callable[[], None] | None = None  # waits until it may be started again
+    only_starts: bool = False  # commands act on the broker, and the process may be but the way to start it
     setting: Sequence[str] = ()  # words of the command that give it a setting more: "{}" is NAME=VALUE
 
 
@@ -84,6 +89,8 @@ class ProcessNode:
             if self.alive():
                 return
             self._clear_group()
+            if self._process is not None and not self.plan.only_starts:
+                self._clear_port()
             if self._process is not None and self.plan.before_restart is not None:
                 self.plan.before_restart()
             self._paused = False
@@ -94,7 +101,7 @@ class ProcessNode:
                     self._process = subprocess.Popen(
                         command,
                         cwd=self.plan.run_in,
-                        env={**os.environ, **self.plan.environment},
+                        env={**os.environ, **self.plan.environment, MARK: self._mark},
                         stdin=subprocess.DEVNULL,
                         stdout=out,
                         stderr=err,
@@ -189,6 +196,24 @@ class ProcessNode:
     def paused(self) -> bool:
         """Whether it is frozen by `pause`."""
         return self._paused and self.alive()
+
+    def end_escaped(self) -> None:
+        """Ends what it started and is not in its process group any more, such as a broker in a session of its own."""
+        end_marked(self._mark, self.plan.stop_signal, self.plan.stop_within_s)
+
+    def _clear_port(self) -> None:
+        """What it started may serve on although it was killed itself; then it could not be started again."""
+        if answers(self.address):
+            self.end_escaped()
+            if answers(self.address):
+                place = written(*self.address)
+                raise TargetNotReady(
+                    f"node {self.node_id} cannot be started again: a process out of reach serves {place}"
+                )
+
+    @property
+    def _mark(self) -> str:
+        return f"{owner()}-{self.address[1]}"
 
     def _note(self, message: str, **fields: object) -> None:
         LOG.info(message, extra={"node": self.node_id, "node_pid": self._process and self._process.pid, **fields})

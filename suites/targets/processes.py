@@ -118,6 +118,8 @@ class ProcessTarget(Target):
                 node.terminate()
         for node in (*self._nodes.values(), *self._helpers):
             node.kill()
+        for node in (*self._nodes.values(), *self._helpers):
+            node.end_escaped()
 
     @property
     def bootstrap(self) -> str:
@@ -222,7 +224,14 @@ class ProcessTarget(Target):
         self._helpers = [ProcessNode(node_id, plan, self.helper_serves, self.watch) for node_id, plan in helpers]
 
     def _keep_logs(self) -> None:
-        """Log files that the nodes wrote among their data outlive it."""
+        """Log files that the nodes wrote among their data outlive it; what is left of a node writes to no file of the
+        run any more."""
+        for node in (*self._nodes.values(), *self._helpers):
+            for path in (node.plan.stdout, node.plan.stderr):
+                if path.is_file():
+                    copied = path.with_name(f".{path.name}.new")
+                    shutil.copyfile(path, copied)
+                    copied.replace(path)
         for node in self._nodes.values():
             for path in node.plan.logs:
                 if path.is_file() and path.is_relative_to(self.data):

@@ -15,6 +15,7 @@ from brokertrial.ci.commands.doctor import doctor
 from brokertrial.ci.errors import UserError
 from brokertrial.histories.tempdirs import SUFFIX, holding
 from brokertrial.suites.targets import doctor as ward
+from brokertrial.suites.targets import escaped
 from brokertrial.suites.targets.doctor import Ability, AbilityState
 
 
@@ -26,6 +27,7 @@ def leftover(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     os.utime(folder, (folder.stat().st_mtime - 3_600,) * 2)
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(escaped, "_PROC", tmp_path / "no-processes")
     return folder
 
 
@@ -42,6 +44,15 @@ def test_leftovers_go_without_a_run(leftover: Path) -> None:
     said = CliRunner().invoke(cli, ["doctor", "--clean"])
     assert (said.exit_code, said.output) == (0, "Removed temporary folders of processes that were killed: 1.\n")
     assert not leftover.exists()
+
+
+def test_a_process_of_a_node_that_a_killed_run_left_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(escaped, "orphans", lambda: [17])
+    said = CliRunner().invoke(cli, ["doctor"]).output
+    assert "1 process of nodes of runs that were killed: doctor --clean" in said
+    monkeypatch.setattr(escaped, "end_orphans", lambda: [17])
+    said = CliRunner().invoke(cli, ["doctor", "--clean"]).output
+    assert "ended process 17, of a node that a killed run had started" in said
 
 
 def test_of_a_run_its_data_go_too(run: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from brokertrial.suites.targets import escaped
 from tests.targets.conftest import gone, tiny
 
 WITHIN_S = 20
@@ -56,3 +57,17 @@ def test_no_signal_leaves_a_broker_behind(
     if number != signal.SIGKILL:
         assert parent.returncode == 0
         assert not (tmp_path / "up").exists(), "`after` undid `before`"
+
+
+def test_a_broker_in_a_session_of_its_own_is_known_by_its_mark(broker_file: Callable[..., str], tmp_path: Path) -> None:
+    """The suite was killed, and the guardian ends process groups: `doctor --clean` ends the rest."""
+    script = 'echo $$ > broker.pid; exec "$@"'
+    start = ["setsid", "--fork", "--wait", "sh", "-c", script, "broker", *tiny()]
+    suite = [sys.executable, "-P", "-m", "brokertrial.suites.targets", broker_file(start=start)]
+    with subprocess.Popen(suite, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None and parent.stdout.readline().startswith("127.0.0.1:")
+        broker = int((tmp_path / "broker.pid").read_text())
+        assert broker not in escaped.orphans(), "its suite lives"
+        parent.kill()
+    assert not gone(broker) and broker in escaped.orphans()
+    assert broker in escaped.end_orphans() and gone(broker)

@@ -1,13 +1,16 @@
 """A broker that answers ApiVersions and Metadata and nothing else: what a `file:` target starts in these tests.
 
     tiny_broker.py PORT DATA [--id N] [--all host:port,...] [--advertise HOST:PORT] [--die TEXT] [--stubborn] [--quiet]
+                   [--own-session]
 
-It counts its starts in DATA/starts, and writes a line with `panicked at` when DATA/panic appears.
+It counts its starts in DATA/starts, has its number in DATA/pid, and writes a line with `panicked at` when DATA/panic
+appears.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import socket
 import sys
@@ -31,6 +34,7 @@ def main() -> None:
     parser.add_argument("--die", default="")
     parser.add_argument("--stubborn", action="store_true")
     parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--own-session", action="store_true")
     options = parser.parse_args()
     if options.die:
         for number in range(30):
@@ -38,7 +42,13 @@ def main() -> None:
         sys.exit(3)
     if options.stubborn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if options.own_session:
+        if os.fork():
+            os.wait()
+            sys.exit(0)
+        os.setsid()
     options.data.mkdir(parents=True, exist_ok=True)
+    (options.data / "pid").write_text(str(os.getpid()))
     with (options.data / "starts").open("a") as starts:
         starts.write("started\n")
     ports = [int(port) for port in options.ports.split(",")]
