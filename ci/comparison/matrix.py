@@ -9,6 +9,7 @@ are undecided by it, since nothing was seen of them. Any other failed case break
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,6 +88,18 @@ class Cell:
         return f"{self.standing}{harm}, {self.kept} of {self.decided} cases passed, {self.open} not decided"
 
     @property
+    def alike(self) -> dict[tuple[Standing, str], list[str]]:
+        """The cases that need no look, by standing and reason."""
+        found: dict[tuple[Standing, str], list[str]] = defaultdict(list)
+        for standing, result in self.standings:
+            if standing not in NEEDS_A_LOOK:
+                why = result.reason.sentence if result.reason and standing is not Standing.KEPT else ""
+                found[standing, why].append(result.case)
+        for case in self.left_out:
+            found[Standing.UNTRIED, self.column.left_out.get(case, "not in this run")].append(case)
+        return dict(found)
+
+    @property
     def why_untried(self) -> str:
         """The reason that most of its cases have."""
         reasons = [result.reason.sentence for _, result in self.standings if result.reason]
@@ -105,6 +118,16 @@ class Row:
     @property
     def standings(self) -> tuple[Standing, ...]:
         return tuple(cell.standing for cell in self.cells)
+
+    @property
+    def sections(self) -> list[list[Cell]]:
+        """The cells, those together of which the same is to be said and that need no look."""
+        found: dict[object, list[Cell]] = {}
+        for place, cell in enumerate(self.cells):
+            needs_a_look = any(standing in NEEDS_A_LOOK for standing, _ in cell.standings)
+            same = place if needs_a_look else tuple((key, *cases) for key, cases in cell.alike.items())
+            found.setdefault(same, []).append(cell)
+        return list(found.values())
 
     @property
     def differs(self) -> bool:
