@@ -1,10 +1,8 @@
-"""The site of a comparison: whole, safe with data of strangers, small, the same again; and its table in a browser."""
+"""The site of a comparison: whole, safe with data of strangers, small, the same again."""
 
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -28,7 +26,6 @@ from tests.ci.test_comparison import CUT, KILL, column, profile, result
 
 EVIL = '<script>alert("x")</script>'
 VOID = {"meta", "link", "input", "br", "img", "hr"}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Page(HTMLParser):
@@ -240,36 +237,3 @@ def test_notes_that_say_what_they_must_not(tmp_path: Path, text: str) -> None:
     (tmp_path / "notes.toml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError):
         read([tmp_path / "notes.toml"])
-
-
-PRESSED = """
-<script>
-const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-const said = [];
-const say = () => said.push(document.activeElement.getAttribute("href") ?? document.activeElement.id);
-say.tabs = document.querySelectorAll('tr.row a[tabindex="0"]').length;
-document.querySelector('tr.row a[tabindex="0"]').focus();
-for (const key of ["End", "ArrowLeft", "ArrowDown", "Home", "PageUp", "/"]) { press(key); say(); }
-document.title = JSON.stringify([say.tabs, said, document.getElementById("shown").textContent]);
-</script>
-"""
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
-def test_the_table_in_a_browser(pages: dict[str, str], tmp_path: Path) -> None:
-    """Filters by the address, one stop for Tab, arrows that move in what is shown."""
-    for name, text in pages.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text.replace("</body>", f"{PRESSED}</body>"), encoding="utf-8")
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    address = f"file://{tmp_path}/matrix.html#differs=1"
-    shown = subprocess.run([*command, "--dump-dom", address], capture_output=True, text=True, timeout=60, check=True)
-    title = re.search(r"<title>(.*?)</title>", shown.stdout)
-    assert title is not None
-    tabs, focused, count = msgspec.json.decode(title.group(1))
-    assert tabs == 1
-    differing = [row for row in compared(small()).asked if row.differs]
-    assert count == f"{len(differing)} of {len(compared(small()).asked)} guarantees"
-    rows = [[site.link_of(cell, row, compared(small())) for cell in row.cells] for row in differing]
-    heads = [f"guarantees/{row.guarantee.id}.html" for row in differing]
-    assert focused == [rows[0][2], rows[0][1], rows[1][1], heads[1], heads[0], "search"]
