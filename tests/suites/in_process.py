@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.broker.node import Node
-from brokertrial.reference_impl.clock import ManualClock
+from brokertrial.reference_impl.clock import ManualClock, Timer
 from brokertrial.reference_impl.net.server import ClientConnection
 from brokertrial.reference_impl.settings.config import BrokerConfig
 from brokertrial.suites.case import Case
@@ -29,6 +29,8 @@ from brokertrial.suites.result import Outcome
 
 NODE = 1
 STEP_S = 0.05
+ON_ITS_WAY_S = 0.001
+"""How long each request takes to arrive: what is done twice is done at two times."""
 SPINS = 3
 MUCH_UNREAD = 1 << 20
 """Bytes: what the buffers of a connection hold."""
@@ -90,6 +92,23 @@ class Pipe(asyncio.Transport):
         """Nothing was held back."""
 
 
+class Timers(ManualClock):
+    """A clock whose timers end as an event loop's do: what one of them raises is kept, and the others go on."""
+
+    def __init__(self, now_ms: int, raised: list[BaseException]) -> None:
+        super().__init__(now_ms)
+        self._raised = raised
+
+    def call_later(self, delay_s: float, action: Callable[[], object]) -> Timer:
+        def kept() -> None:
+            try:
+                action()
+            except Exception as error:  # noqa: BLE001 - as an event loop does; the test looks at what was raised
+                self._raised.append(error)
+
+        return super().call_later(delay_s, kept)
+
+
 class InProcess:
     """An Exchanger, and the one Victim behind it."""
 
@@ -104,12 +123,13 @@ class InProcess:
         self.ended_when_asked = True
         self._rng = Random(7)  # one for all lives: what is drawn after a restart is new
         self._ns = 0
+        self._together = False
         self.tape: list[TranscriptEntry] = []
         self._lines: dict[str, tuple[ClientConnection, Pipe]] = {}
         self._begin(NOW_MS)
 
     def _begin(self, now_ms: int) -> None:
-        self._now = ManualClock(now_ms)
+        self._now = Timers(now_ms, self.raised)
         for log in self._data.rglob("*.log"):  # its files were written in the time of the machine
             os.utime(log, (now_ms / 1000, now_ms / 1000))
         config = BrokerConfig(self._data, node_id=NODE, settings={**self._settings, **self._chosen})
@@ -125,14 +145,24 @@ class InProcess:
         self._lines[connection] = line, pipe
 
     def send(self, connection: str, frame: bytes, api: str = "", version: int = -1) -> int:
+        if not self._together:
+            self.pause(ON_ITS_WAY_S)
         line, pipe = self._lines[connection]
         if not pipe.closed:
             self._run(lambda: line.data_received(frame))
         return self._later()
 
     def together(self) -> AbstractContextManager[None]:
-        """One broker, one thread: whatever leaves first is answered first."""
-        return nullcontext()
+        """One broker, one thread: whatever leaves first is answered first, and all of it at one time."""
+        return self._at_one_time()
+
+    @contextmanager
+    def _at_one_time(self) -> Iterator[None]:
+        self._together = True
+        try:
+            yield
+        finally:
+            self._together = False
 
     def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]:
         pipe, passed_s = self._lines[connection][1], 0.0
