@@ -2,10 +2,11 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.internal_topics import partitions_shown
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-INTERNAL, WITHIN_S = "__consumer_offsets", 20
+INTERNAL = "__consumer_offsets"
 
 
 @case(
@@ -21,7 +22,7 @@ def records_of_the_offsets_topic_are_not_deleted(wire, topic, group):
     At offset 0, where nothing would be lost by it.
     """
     wire.coordinator(group)  # which makes the internal topic
-    wire.eventually(lambda: wire.metadata(INTERNAL).must_have("topics[0].error_code", 0), within=WITHIN_S)
+    partitions_shown(wire, INTERNAL)
     wire.produce(topic, batch("a", "b")).must_be_at(0)
     leader = wire.leader(topic)
     rows = wire.metadata(INTERNAL).must_succeed().struct.topics[0].partitions

@@ -3,6 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import rebalance
 from brokertrial.suites.probe.admin import DELETE, SET, TOPIC
+from brokertrial.suites.probe.internal_topics import partitions_shown
 
 OFFSETS, STATE = "__consumer_offsets", "__transaction_state"
 APIS = {"OffsetCommit": 2, "OffsetFetch": 2, "TxnOffsetCommit": 0, "IncrementalAlterConfigs": 0, "DescribeConfigs": 1}
@@ -26,6 +27,8 @@ def what_coordinators_write_is_taken_as_before(wire, topic, rng):
     """
     ids = CoordinatedIds(wire, topic, rng)
     ids.must_be_served()
+    for name in (OFFSETS, STATE):
+        partitions_shown(wire, name)
     try:
         for value in rng.sample(HUGE, 3):
             for name in (OFFSETS, STATE):

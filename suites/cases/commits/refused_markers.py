@@ -2,6 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, coordinator_partition
+from brokertrial.suites.probe.internal_topics import partitions_shown
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -44,7 +45,7 @@ def a_marker_that_is_refused_decides_over_no_offset(wire, topic_of, group, trans
 
 def _is_refused(wire, rng, producer, group, *, known):
     """A drawn marker that must be refused; a coordinator is known to the partition once it has written one there."""
-    partition = coordinator_partition(group, len(wire.known_partitions(OFFSETS_TOPIC)))
+    partition = coordinator_partition(group, partitions_shown(wire, OFFSETS_TOPIC))
     epoch, coordinator, place, code = rng.choice(
         [
             (producer.epoch, UNKNOWN, UNKNOWN, errors.UNKNOWN_TOPIC_OR_PARTITION),

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from brokertrial.suites.case import case
+from brokertrial.suites.probe.internal_topics import partitions_if_shown
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -58,7 +59,7 @@ class DescribedTopics:
         self.there, self.ids, self.gone = {}, {}, {}
         self.internal = "__consumer_offsets"
         wire.coordinator(wire.name("g"))  # which makes the internal topic
-        wire.eventually(lambda: wire.metadata(self.internal).must_have("topics[0].error_code", 0), within=WITHIN_S)
+        partitions_if_shown(wire, self.internal)
         self.creates = wire.setting(CREATES_ON_USE) != "false"
         self.made = 0
 

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from brokertrial.suites.case import case
+from brokertrial.suites.probe.internal_topics import partitions_if_shown
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -43,7 +44,7 @@ class WalkedPages:
         self.guest, self.here = wire.name("guest"), False
         self.absent = wire.name("absent")
         wire.coordinator(wire.name("g"))  # which makes the internal topic
-        wire.eventually(lambda: wire.metadata(INTERNAL).must_have("topics[0].error_code", 0), within=WITHIN_S)
+        partitions_if_shown(wire, INTERNAL)
 
     def delete_and_make(self):
         if self.here:
