@@ -9,6 +9,8 @@ from typing import Any
 
 import re2
 
+from brokertrial.reference_impl import bugs
+
 _LONGEST = 1 << 15
 _MOST_BYTES = 1 << 20
 
@@ -25,11 +27,14 @@ class Pattern:
             raise NoPattern(f"it is longer than {_LONGEST} characters")
         try:
             self._compiled: Any = re2.compile(text, _OPTIONS)
+            self._anchored: Any = re2.compile(f"^{text}$", _OPTIONS) if bugs.on("B67") else None
         except re2.error as error:
             raise NoPattern(_sentence(error)) from None
 
     def matches(self, name: str) -> bool:
         """Whether the whole name is meant."""
+        if self._anchored is not None:
+            return self._anchored.search(name) is not None
         return self._compiled.fullmatch(name) is not None
 
 

@@ -98,7 +98,7 @@ def _handled(kind: KeyedApi, handler: Handler, request: Struct, context: Context
 
 def _with_refused(kind: KeyedApi, part: HandlerResult, lines: list[dict[str, Any]]) -> HandlerResult:
     if not isinstance(part, Struct):
-        return None if part is None else _with_refused_later(kind, part, lines)
+        return part if part is None or bugs.on("B76") else _with_refused_later(kind, part, lines)
     more = response(part._api, **{kind.answered: lines})
     setattr(part, kind.answered, [*getattr(part, kind.answered), *getattr(more, kind.answered)])
     return part

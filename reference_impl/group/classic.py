@@ -134,7 +134,8 @@ class ClassicGroup:
 
     def rebalance_timeout_ms(self) -> int:
         chosen = min if bugs.on("E04") else max
-        return chosen((member.rebalance_timeout_ms for member in self.members.values()), default=0)
+        timeouts = [member.rebalance_timeout_ms for member in self.members.values()]
+        return chosen(timeouts) if timeouts or bugs.on("B68") else 0
 
     def subscribes(self, topic: str) -> bool:
         return topic in self.topics if self.topics is not None else self.protocol_type == CONSUMER

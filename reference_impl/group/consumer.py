@@ -20,8 +20,8 @@ from brokertrial.reference_impl.group.classic import CONSUMER, GroupState
 LEFT, LEFT_FOR_A_WHILE = -1, -2
 OwnedPartition = tuple[uuid.UUID, int]
 Parts = frozenset[OwnedPartition]
-Catalogue = Mapping[str, tuple[uuid.UUID, int]]
-"""All topics by name: id and number of partitions."""
+Catalogue = Mapping[str, tuple[uuid.UUID, int, tuple[str, ...]]]
+"""All topics by name: id, number of partitions, and the racks of each partition's replicas (KIP-1101)."""
 
 NOTHING: Parts = frozenset()
 

@@ -21,6 +21,7 @@ from brokertrial.reference_impl.log.validate import Rejected
 from brokertrial.wire import errors
 
 if TYPE_CHECKING:
+    from brokertrial.reference_impl.control.image import TopicImage
     from brokertrial.reference_impl.replica.local_node import LocalNode
 
 log = logging.getLogger("groups")
@@ -81,7 +82,8 @@ class ConsumerGroups:
 
     def loaded(self, group: ConsumerGroup) -> None:
         """Starts the sessions of a group that was just read back."""
-        group.topics = consumer_heartbeat.resolved(group, self._catalogue())
+        if not bugs.on("B75"):
+            group.topics = consumer_heartbeat.resolved(group, self._catalogue())
         limits = self.limits("" if bugs.on("D79") else group.group_id)
         consumer_heartbeat.loaded(group, self._now(), limits)
         self._arm(group)
@@ -116,7 +118,16 @@ class ConsumerGroups:
         return f"Consumer group {group_id} not found."
 
     def _catalogue(self) -> Catalogue:
-        return {topic.name: (topic.id, topic.partitions) for topic in self._node.topics.all()}
+        return {topic.name: (topic.id, topic.partitions, self._racks(topic)) for topic in self._node.topics.all()}
+
+    def _racks(self, topic: TopicImage) -> tuple[str, ...]:
+        """Of each partition those in which it has a replica; nothing where brokers have none."""
+        racks = {broker.id: broker.rack for broker in self._node.image.brokers.values() if broker.rack}
+        return tuple(
+            ",".join(sorted({racks.get(one, "") for one in (place.isr if bugs.on("B72") else place.replicas)}))
+            for place in topic.placements
+            if racks
+        )
 
     # -- timers --------------------------------------------------------------------------------------------------
 

@@ -48,6 +48,8 @@ def _next(
     wanted = NOTHING if member.epoch and not member.assigned and bugs.on("Q07") else target - kept
     free = frozenset(part for part in wanted if part not in owners or bugs.on("M24b"))
     progress = MemberState.UNRELEASED if free != wanted else MemberState.STABLE
+    if free != wanted and bugs.on("B79"):
+        free = NOTHING
     return _moved(member, target_epoch, progress, kept | free, NOTHING)
 
 

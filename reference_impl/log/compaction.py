@@ -108,6 +108,8 @@ def _read_keys(log: PartitionLog, segments: list[Segment], found: Dirt, latest: 
             transactions.control(batch)
         elif not transactions.aborts(batch.header) or bugs.on("M36h"):
             for record in batch.records():
+                if record.key is None and bugs.on("B78"):
+                    raise ValueError("a record of a compacted topic has no key")
                 if record.key is not None and record.offset >= found.first_dirty:
                     latest[bytes(record.key)] = record.offset
 

@@ -228,7 +228,7 @@ class Segment:
         self._indexed_at = self._positions[-1] if entries else -self._index_interval
         self.size, self.offset_of_max = size, of_maximum
         self.max_timestamp = first if bugs.on("U04") else maximum
-        self.first_timestamp, self.created_ms = (None if first == -1 else first), created
+        self.first_timestamp, self.created_ms = (None if first == -1 or bugs.on("B66") else first), created
         self._load_aborted()
         return True
 
@@ -248,6 +248,7 @@ class Segment:
     def reset(self) -> None:
         """Forgets everything known of the file except its size on disk, which it takes as its own."""
         self.size = self.path.stat().st_size if self.path.exists() else 0
-        self.max_timestamp = self.offset_of_max = -1
+        if not bugs.on("B74"):
+            self.max_timestamp = self.offset_of_max = -1
         self.first_timestamp = None
         self._offsets, self._positions, self._times, self._indexed_at = [], [], [], -self._index_interval

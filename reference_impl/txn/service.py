@@ -329,6 +329,8 @@ class TransactionService:
     def _abort_overdue(self) -> None:
         now_ms = self._node.clock.now_ms()
         for transaction in list(self._transactions.values()):
+            if bugs.on("B70") and state.overdue(transaction, now_ms) and not self._may_write(transaction):
+                return
             if state.overdue(transaction, now_ms) and self._may_write(transaction):
                 log.info(
                     "%s: aborted, open for longer than %d ms", transaction.transactional_id, transaction.timeout_ms
