@@ -15,7 +15,6 @@ from brokertrial.faults.journal import FaultJournal
 from brokertrial.faults.kind import ByteFault, NetworkFault, ProcessFault
 from brokertrial.faults.kinds import fault_of, schedule_text, window_text
 from brokertrial.faults.network_faults import NetworkFaults
-from brokertrial.faults.node_control import ActWithoutEffect
 from brokertrial.faults.packets import NetworkControl, NetworkFailed
 from brokertrial.faults.process_faults import ProcessFaults
 from brokertrial.faults.proxy_process import FaultProxy, ProxyFailed
@@ -83,8 +82,6 @@ class Applied:
         self.unhealed: dict[str, str] = {}
         self.failed: dict[str, str] = {}
         """Windows that could not be opened, and why: then the run proves nothing."""
-        self.without_effect: dict[str, str] = {}
-        """Those of them whose node went on as before, whatever was done to it."""
         self._links = links
         self._history = history
         self._clock = clock
@@ -296,8 +293,6 @@ class Applied:
             self._open.pop(window.id, None)
             self._over.add(window.id)
             self.failed[window.id] = said
-            if isinstance(problem, ActWithoutEffect):
-                self.without_effect[window.id] = said
         self._tell("window-failed", window, why=said, traceback=traceback.format_exc())
 
     def _watch(self, window: Window, trigger: Trigger) -> None:

@@ -11,10 +11,6 @@ class NodeCommand(NamedTuple):
     folder: str
 
 
-class ActWithoutEffect(Exception):
-    """What was done to a node did not reach its broker, which goes on: one sentence, with what to do about it."""
-
-
 @runtime_checkable
 class NodeControl(Protocol):
     """One node of a target. Every call returns when it is done, or raises with one sentence that says why it cannot

@@ -89,8 +89,6 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True):
     error: str = ""
     duration_s: float = 0.0
     tail: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    """What is said once of the whole run, a sentence each."""
 
 
 RunEvent = RunStarted | CaseStarted | PhaseChanged | TrialProgress | CaseFinished | RunFinished

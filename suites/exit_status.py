@@ -24,7 +24,7 @@ class ExitStatus(IntEnum):
         return status
 
     PASSED = 0, "passed"
-    FAILED = 1, "a guarantee was violated, or the known failures are out of date"
+    FAILED = 1, "a guarantee was violated, or known.toml is out of date"
     INTERRUPTED = 2, "interrupted"
     INTERNAL = 3, "internal error"
     USAGE = 4, "usage error"

@@ -23,7 +23,7 @@ from brokertrial.ci.run_location import find
 from brokertrial.suggestion import nearest
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
-from brokertrial.suites.running.rejudge import judge_stored
+from brokertrial.suites.running.rejudge import can_be_judged_again, judge_stored
 from brokertrial.suites.running.run_folder import HISTORIES, folder_name, history_names
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _attempt(run: Path, case: str, judging: Judging) -> CaseResult:
 
 def _again(run: Path, before: CaseResult, judging: Judging, quiet: bool) -> CaseResult:
     """Judges one case again; one without a history keeps what was said of it."""
-    if not _kept(run, before):
+    if not _kept(run, before) or not can_be_judged_again(before):
         return before
     after = judging.judge(run / before.history)
     if not quiet and after.verdict is not before.verdict:

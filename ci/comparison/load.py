@@ -18,7 +18,7 @@ from brokertrial.histories.availability import Profile
 from brokertrial.histories.header import HistoryRefused, read_title
 from brokertrial.histories.reader import History
 from brokertrial.suites.result import CaseResult
-from brokertrial.suites.running.rejudge import judge_stored
+from brokertrial.suites.running.rejudge import can_be_judged_again, judge_stored
 
 OPTIONS = "options.json"
 Tell = Callable[[str], None]
@@ -71,7 +71,12 @@ def _shown(place: RunLocation) -> str:
 def _judged_again(run: Path, before: CaseResult) -> CaseResult:
     """What `check` says of it; a result without a history stays as it was."""
     folder = run / before.history
-    if not before.history or not folder.is_dir() or not folder.resolve().is_relative_to(run.resolve()):
+    if (
+        not can_be_judged_again(before)
+        or not before.history
+        or not folder.is_dir()
+        or not folder.resolve().is_relative_to(run.resolve())
+    ):
         return before
     try:
         return before.judged_again(judge_stored(folder))

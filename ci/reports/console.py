@@ -155,8 +155,9 @@ class ConsoleWriter:
             self._say(f"brokertrial: {end.error}", "red")
             for line in end.tail:
                 self._say(f"    | {line}", "dim")
-        for note in end.notes:
-            self._say(f"brokertrial: {note}", "yellow")
+        else:
+            for note in end.tail:
+                self._say(f"brokertrial: {note}", "yellow")
         if self._state.run:
             self._say(f"Report: {self._state.place}/report.html")
         status = self._state.status

@@ -105,7 +105,6 @@ def render(state: RunState, views: CaseViews) -> str:
         left_out=run.left_out if run else (),
         error=end.error if end else "",
         tail=end.tail if end else (),
-        notes=end.notes if end else (),
         version=suite_version(),
         place=state.place,
         known_failures=KNOWN_FAILURES,

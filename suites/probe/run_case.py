@@ -16,7 +16,6 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import failed, inconclusive, not_applicable, passed
-from brokertrial.suites.probe.acts import OUT_OF_REACH
 from brokertrial.suites.probe.answered_rows import must_be_answered_once
 from brokertrial.suites.probe.core import SOFTWARE
 from brokertrial.suites.probe.exchanger import Exchanger
@@ -54,8 +53,8 @@ from brokertrial.suites.result import Evidence, Outcome, Reason
 from brokertrial.wire.messages import request
 from brokertrial.wire.records import RecordsMalformed
 
-OPEN = (WENT_AWAY, CROWDED, OUT_OF_REACH)
-"""Reasons for which a target that is gone is laid to no case: we, somebody else, or another case may have ended it."""
+OPEN = (WENT_AWAY, CROWDED)
+"""Reasons for which a target that is gone is laid to no case: somebody else, or another case, may have ended it."""
 WITNESS_S = 20.0
 LONG_S = 12.0
 """A situation in which nothing was asked for longer accuses nobody: members of the usual session timeout are gone."""

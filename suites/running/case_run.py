@@ -18,7 +18,6 @@ from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
 from brokertrial.suites.events import CaseStarted, RunEvent
 from brokertrial.suites.outcome import inconclusive
-from brokertrial.suites.probe.acts import OUT_OF_REACH
 from brokertrial.suites.probe.promptness import SLOW
 from brokertrial.suites.probe.target_condition import WENT_AWAY
 from brokertrial.suites.result import Attempt, CaseResult, Outcome
@@ -31,6 +30,7 @@ from brokertrial.suites.running.liveness import Liveness
 from brokertrial.suites.running.run_folder import history_of
 from brokertrial.suites.running.run_wide_faults import RunWideFaults
 from brokertrial.suites.running.support import TargetSupport, unmet_need
+from brokertrial.suites.targets.effects import OUT_OF_REACH
 
 LOG = logging.getLogger("brokertrial.run")
 ATTEMPTS = 3

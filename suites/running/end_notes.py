@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from brokertrial.suites.probe.acts import OUT_OF_REACH
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.targets import Target
-from brokertrial.suites.targets.effects import still_listening
+from brokertrial.suites.targets.effects import OUT_OF_REACH, still_listening
 
 
 def end_notes(target: Target | None, results: Sequence[CaseResult]) -> tuple[str, ...]:

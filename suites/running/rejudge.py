@@ -30,6 +30,7 @@ from brokertrial.suites.result import CaseResult, Evidence, Outcome, Reason
 from brokertrial.suites.running.attempts import attempt_of, severity
 from brokertrial.suites.situations import situation_of
 from brokertrial.suites.situations.pairs import case_named
+from brokertrial.suites.targets.effects import OUT_OF_REACH
 
 if TYPE_CHECKING:
     from brokertrial.suites.trials.verdict import JudgeFunction
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 
 class NotOurs(HistoryRefused):
     """A history that names no case of this suite."""
+
+
+def can_be_judged_again(before: CaseResult) -> bool:
+    """Whether a history says enough: not where a fault did not reach the broker, which only the run could see."""
+    return before.reason is None or before.reason.kind != OUT_OF_REACH
 
 
 def judge_stored(folder: Path | str, put: JudgeFunction | None = None) -> CaseResult:

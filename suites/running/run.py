@@ -295,7 +295,9 @@ class Run:
             self.status = ExitStatus.INCONCLUSIVE
         spent_s = time.monotonic() - self._began + (earlier.spent_s if earlier else 0.0)
         self.interruption.reporting = True
-        self.emit(RunFinished(self.status, interrupted, error, spent_s, tail, end_notes(self._target, self.results)))
+        self.emit(
+            RunFinished(self.status, interrupted, error, spent_s, (*tail, *end_notes(self._target, self.results)))
+        )
 
     def awaits(self, case_id: str) -> bool:
         """Whether a case has no result yet."""

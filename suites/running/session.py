@@ -60,7 +60,7 @@ from brokertrial.suites.running.run_wide_faults import RunWideFaults
 from brokertrial.suites.running.support import TargetSupport
 from brokertrial.suites.running.wire_attempt import attempt_wire
 from brokertrial.suites.targets import Target, TargetProblem
-from brokertrial.suites.targets.effects import checked
+from brokertrial.suites.targets.effects import OUT_OF_REACH, CheckedNode, checked
 from brokertrial.wire.addresses import all_parsed, reached
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class TargetSession:
         self.emit = emit
         self.unproven = unproven
         self.run_wide_faults = run_wide_faults
+        self._checked: dict[int, CheckedNode] = {}
         self.interruption = interruption or Interruption()
         self._alone = alone or (run_wide_faults is not None and run_wide_faults.refute)
         """Each case is judged as if it had run alone: to see that it fails."""
@@ -267,7 +268,16 @@ class TargetSession:
         return self.tell(lost(case, error))
 
     def attempt(self, case: Case, number: int, member: CrowdMember | None = None, went_away: bool = False) -> Outcome:
-        """One attempt at a case; with `member` while others are under way. `went_away`: see Liveness.begin."""
+        """One attempt at a case; with `member` while others are under way. `went_away`: see Liveness.begin.
+
+        Inconclusive, whatever came of it, where something that was done to a node did not reach its broker.
+        """
+        self._checked = {}
+        outcome = self._attempt(case, number, member, went_away)
+        missed = next((node.missed for node in self._checked.values() if node.missed), "")
+        return inconclusive(OUT_OF_REACH, missed) if missed else outcome
+
+    def _attempt(self, case: Case, number: int, member: CrowdMember | None, went_away: bool) -> Outcome:
         folder = self.run_dir / history_of(case.id, number)
         case_context = msgspec.structs.replace(
             self.case_context(case.id, number, member, went_away), situation=case.situation
@@ -314,7 +324,8 @@ class TargetSession:
 
     def node_controls(self) -> dict[int, NodeControl]:
         """The nodes that may be hurt."""
-        return checked(self.target.nodes)
+        self._checked = self._checked or checked(self.target.nodes)
+        return dict(self._checked)
 
     def tidy(self, wire: Wire) -> None:
         """Removes what a case made, on connections of its own; an interrupted run leaves that to its end."""

@@ -48,7 +48,7 @@ def attempt_wire(
                 situate = _situate(session, case, {}, {}, liveness)
                 return attempt(case, wire, exchanger, {}, alive, look, closing_look, situate, zookeeper)
             journal = session.run_dir / JOURNALS / f"{folder.name}.jsonl"
-            processes = checked(session.target.controllers) | session.node_controls()
+            processes: dict[int, NodeControl] = {**checked(session.target.controllers), **session.node_controls()}
             with journaled(processes, journal, session.target.network) as controllers:
                 node_controls = {node: controllers.pop(node) for node in session.node_controls()}
                 situate = _situate(session, case, node_controls, controllers, liveness)

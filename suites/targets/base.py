@@ -202,11 +202,6 @@ class Target(ABC):
         """The Apache Kafka release that it is, or says to be compatible with: (3, 5); empty where it does not say."""
         return ()
 
-    @property
-    def stated_logs(self) -> tuple[Path, ...]:
-        """Log files that its nodes are said to write, beyond their stdout and stderr."""
-        return ()
-
     def log_lines(self, begin_ns: int, end_ns: int) -> list[NodeLogLine]:
         """The log lines of all nodes written in these nanoseconds, in order of time."""
         return []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from brokertrial.faults.node_control import ActWithoutEffect, NodeControl
+from brokertrial.faults.node_control import NodeControl
 from brokertrial.faults.owners import is_orphan
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.capabilities import CAPABILITIES
@@ -21,8 +21,9 @@ from brokertrial.suites.probe import naming
 from brokertrial.suites.running.support import TargetSupport, broken_claims
 from brokertrial.suites.targets import Target, TargetProblem, open_target, readiness
 from brokertrial.suites.targets.apache import jvm
-from brokertrial.suites.targets.effects import checked
+from brokertrial.suites.targets.effects import ActWithoutEffect, checked
 from brokertrial.suites.targets.network.abilities import tried
+from brokertrial.suites.targets.processes import ProcessTarget
 from brokertrial.wire.addresses import all_parsed
 
 AbilityState = Literal["works", "does not", "not stated", "silent"]
@@ -105,7 +106,8 @@ def _topic(target: Target) -> Ability:
 def _logs(target: Target) -> Ability:
     if "logs" not in target.capabilities:
         return Ability("logs", "not stated", "failures are shown without the broker's own log lines")
-    if missing := [str(path) for path in target.stated_logs if not path.is_file()]:
+    stated = target.stated_logs if isinstance(target, ProcessTarget) else ()
+    if missing := [str(path) for path in stated if not path.is_file()]:
         return Ability("logs", "does not", f"stated, and not there: {', '.join(missing)}")
     if lines := len(target.log_lines(0, time.monotonic_ns())):
         return Ability("logs", "works", f"{lines} line{'s' * (lines > 1)} since the start")

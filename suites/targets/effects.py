@@ -14,21 +14,15 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Literal
 
-from brokertrial.faults.node_control import (
-    ActWithoutEffect,
-    NodeCommand,
-    NodeControl,
-    TakesSettings,
-    UndoneByCommand,
-)
+from brokertrial.faults.node_control import NodeCommand, NodeControl, TakesSettings, UndoneByCommand
 from brokertrial.suites.targets.base import Target
-from brokertrial.suites.targets.listeners import connects
 from brokertrial.wire.addresses import all_parsed, written
 from brokertrial.wire.client import CannotConnect, Connection, ConnectionFailed
 from brokertrial.wire.codec import Malformed
 
 ENDS_WITHIN_S = 10.0
 """After a kill or a stop: until a connection is refused, or nobody answers ApiVersions."""
+CONNECTS_WITHIN_S = 1.0
 ANSWERS_WITHIN_S = 2.0
 """For one request to a node that should be gone."""
 PAUSED_S = 0.5
@@ -40,11 +34,21 @@ OURS = "start the broker in the foreground (no daemon, no `setsid`), or give `[a
 ELSEWHERE = "have the command of `[actions]` reach the broker itself"
 
 
+OUT_OF_REACH = "out-of-reach"
+"""The reason of an attempt that did something to a node which did not reach its broker: it proves nothing."""
+
+
+class ActWithoutEffect(Exception):
+    """What was done to a node did not reach its broker, which goes on: one sentence, with what to do about it."""
+
+
 class CheckedNode:
     """A node of which a kill, a stop or a pause without effect raises ActWithoutEffect."""
 
     def __init__(self, node_control: NodeControl) -> None:
         self._node_control = node_control
+        self.missed = ""
+        """What was done to it without effect, in one sentence; the last of them."""
 
     @property
     def node_id(self) -> int:
@@ -108,10 +112,11 @@ class CheckedNode:
 
     def _without_effect(self, how: str) -> ActWithoutEffect:
         advice = ELSEWHERE if self._is_elsewhere else OURS
-        return ActWithoutEffect(f"node {self.node_id} was {how}, and {written(*self.address)} still answers: {advice}")
+        self.missed = f"node {self.node_id} was {how}, and {written(*self.address)} still answers: {advice}"
+        return ActWithoutEffect(self.missed)
 
 
-def checked(node_controls: Mapping[int, NodeControl]) -> dict[int, NodeControl]:
+def checked(node_controls: Mapping[int, NodeControl]) -> dict[int, CheckedNode]:
     """The same nodes, each act looked at."""
     return {number: CheckedNode(node_control) for number, node_control in node_controls.items()}
 
@@ -145,7 +150,11 @@ def still_listening(target: Target) -> tuple[str, ...]:
 
 
 def _is_free(place: tuple[str, int]) -> bool:
-    return not connects(place)
+    try:
+        socket.create_connection(place, timeout=CONNECTS_WITHIN_S).close()
+    except OSError:
+        return True
+    return False
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Who serves a port, and which processes of ours do: a broker that its supervisor brought back is another process.
+"""Which processes of ours serve a port: a broker that its supervisor brought back at once is another process.
 
 Linux tells (/proc); elsewhere nothing is known, and nobody is found.
 """
@@ -6,28 +6,17 @@ Linux tells (/proc); elsewhere nothing is known, and nobody is found.
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
 LISTENS = "0A"
-CONNECTS_WITHIN_S = 1.0
 SESSION, STARTED = 3, 19
 """Fields of /proc/PID/stat, counted from the one after the name."""
 
 ListeningProcess = tuple[int, str]
 """A process, by its number and its start: a number may be given again."""
-
-
-def connects(place: tuple[str, int]) -> bool:
-    """Whether anybody takes a connection there, of whatever process."""
-    try:
-        socket.create_connection(place, timeout=CONNECTS_WITHIN_S).close()
-    except OSError:
-        return False
-    return True
 
 
 def listeners(port: int, session: int) -> frozenset[ListeningProcess]:

@@ -63,6 +63,7 @@ class ProcessTarget(Target):
 
     @property
     def stated_logs(self) -> tuple[Path, ...]:
+        """Log files that its nodes are said to write, beyond their stdout and stderr."""
         return tuple(path for node in self._nodes.values() for path in node.plan.logs)
 
     @property

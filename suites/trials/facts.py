@@ -41,8 +41,6 @@ class TrialFacts(msgspec.Struct):
     hits: dict[str, int] = {}
     unhealed: dict[str, str] = {}
     failed_windows: dict[str, str] = {}
-    without_effect: dict[str, str] = {}
-    """Those of the failed windows whose act did not reach the broker."""
     alive: bool = True
     """Whether every node lived after the heal."""
     died: bool = False
@@ -75,15 +73,8 @@ class TrialFacts(msgspec.Struct):
         """Whether the verdict cannot become another: dead and killed by nobody, or stuck for everybody."""
         return bool(self.fresh) or self.died or not (self.alive or self.unhealed)
 
-    def take_faults(
-        self,
-        hits: Mapping[str, int],
-        unhealed: Mapping[str, str],
-        failed: Mapping[str, str],
-        without_effect: Mapping[str, str],
-    ) -> None:
+    def take_faults(self, hits: Mapping[str, int], unhealed: Mapping[str, str], failed: Mapping[str, str]) -> None:
         self.hits, self.unhealed, self.failed_windows = dict(hits), dict(unhealed), dict(failed)
-        self.without_effect = dict(without_effect)
 
     def take_clients(
         self, unended: Iterable[str], problems: Iterable[str], acked: int, hung: Iterable[str] = ()

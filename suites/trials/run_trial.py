@@ -82,7 +82,7 @@ def run_trial(trial: Trial, schedule: Schedule, trial_context: TrialContext) -> 
                 watched.close()
             # leaving the block heals, and reads back that it did
             healed_ns = now_ns()
-            seen.take_faults(faults.hits, faults.unhealed, faults.failed, faults.without_effect)
+            seen.take_faults(faults.hits, faults.unhealed, faults.failed)
 
             trial_context.phase("recovery")
             seen.alive = trial_context.alive()

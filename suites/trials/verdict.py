@@ -17,7 +17,6 @@ from brokertrial.histories.rows import Event, Membership, Operation
 from brokertrial.histories.windows import FaultWindow, fault_windows
 from brokertrial.suites.case import Case
 from brokertrial.suites.outcome import HANGING, failed, inconclusive, of_anomalies
-from brokertrial.suites.probe.acts import OUT_OF_REACH
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.promptness import SLOW, is_slow, said_of
 from brokertrial.suites.probe.target_condition import gone
@@ -91,7 +90,7 @@ def _verdict(
         return failed("protocol", f"{why.sentence} (the final read of {place})", why.evidence)
     if seen.died and not seen.failed_windows:
         return _gone(history, "a node crashed while no fault was active on a node")
-    if not seen.alive and not seen.unhealed and not seen.without_effect:
+    if not seen.alive and not seen.unhealed:
         return _gone(history, "a node crashed after the faults were healed")
     if late:
         reason = Reason(SLOW, f"{late[0].sentence} But {said_of(seen.latency_ms)}")
@@ -119,9 +118,6 @@ def _withheld(
     history: History, seen: TrialFacts, found: Judgement, facts: dict[str, str | int | float]
 ) -> Iterator[Reason]:
     """What stands between this trial and a pass, the gravest first."""
-    if seen.without_effect:
-        window, why = next(iter(seen.without_effect.items()))
-        yield Reason(OUT_OF_REACH, f"fault {window}: {why}")
     if seen.unended:  # its records would look like those of nobody
         meanwhile = "; a fresh connection made progress" if (seen.stuck or seen.behind) and not seen.fresh else ""
         yield Reason("client", f"{seen.unended[0]}: its operations are not fully recorded{meanwhile}")

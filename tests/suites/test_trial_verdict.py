@@ -160,8 +160,6 @@ def test_a_record_of_nobody_is_held_against_nobody_while_a_client_has_not_ended(
         (changed(hits={"f1": 0}), "no-hit"),
         (changed(unhealed={"f1": "node 1 is still paused."}), "unhealed"),
         (changed(failed_windows={"f1": "no node"}), "suite"),
-        (changed(failed_windows={"f1": "on"}, without_effect={"f1": "on"}, hits={"f1": 0}), "out-of-reach"),
-        (changed(failed_windows={"f1": "on"}, without_effect={"f1": "on"}, alive=False, died=True), "out-of-reach"),
         (changed(problems=["client producer-1: ValueError"]), "suite"),
         (changed(unended=["client producer-2 did not end within 120 s"]), "client"),
         (changed(leaks=["producer-1 went to 9092"]), "leak"),

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from brokertrial.ci import run_folder
-from brokertrial.faults.node_control import ActWithoutEffect, NodeControl
+from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.targets import Target, TargetNotReady, effects
 from brokertrial.suites.targets.doctor import examine
-from brokertrial.suites.targets.effects import answers, checked, still_listening
+from brokertrial.suites.targets.effects import ActWithoutEffect, answers, checked, still_listening
 from brokertrial.wire.ports import free_ports
 from tests.targets.conftest import MakeTarget, gone, tiny
 from tests.targets.test_actions import elsewhere, keys
