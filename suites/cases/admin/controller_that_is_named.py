@@ -34,7 +34,7 @@ def who_is_named_can_be_asked(wire, nodes, rng):
 
 
 def _must_name_one_that_lives(wire, node, dead):
-    for api, extra in (("Metadata", {"topics": []}), ("DescribeCluster", {})):
+    for api, extra in (("Metadata", {"topics": []}), ("DescribeCluster", {})):  # type: ignore[var-annotated]
         answer = wire.ask(request(api, **extra), to=node).must_succeed()
         listed = {row.broker_id if api == "DescribeCluster" else row.node_id for row in answer.struct.brokers}
         found = answer.struct.controller_id

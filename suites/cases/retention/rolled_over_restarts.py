@@ -47,7 +47,7 @@ def a_segment_ends_as_if_its_node_had_not_been_started_again(wire, topic_of, nod
 
 def _written(wire, topic, nodes, rng, began):
     """Its segments. In some of those that are written to on both sides of a start the first record decides."""
-    segments, hour = [], 0
+    segments, hour = [], 0  # type: ignore[var-annotated]
     places = rng.sample(range(1, BATCHES), STARTS)
     for offset in range(BATCHES):
         if offset in places:
