@@ -89,6 +89,7 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True):
     error: str = ""
     duration_s: float = 0.0
     tail: tuple[str, ...] = ()
+    """With an error the last lines that the target said; and what is said once of the whole run, a sentence each."""
 
 
 RunEvent = RunStarted | CaseStarted | PhaseChanged | TrialProgress | CaseFinished | RunFinished

@@ -54,13 +54,14 @@ from brokertrial.suites.running.estimates import RepeatBudget
 from brokertrial.suites.running.health import Health
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.liveness import Liveness
+from brokertrial.suites.running.out_of_reach import unless_missed
 from brokertrial.suites.running.requirements import CORE, required
 from brokertrial.suites.running.run_folder import history_of
 from brokertrial.suites.running.run_wide_faults import RunWideFaults
 from brokertrial.suites.running.support import TargetSupport
 from brokertrial.suites.running.wire_attempt import attempt_wire
 from brokertrial.suites.targets import Target, TargetProblem
-from brokertrial.suites.targets.effects import OUT_OF_REACH, CheckedNode, checked
+from brokertrial.suites.targets.effects import CheckedNode, checked
 from brokertrial.wire.addresses import all_parsed, reached
 
 if TYPE_CHECKING:
@@ -270,12 +271,11 @@ class TargetSession:
     def attempt(self, case: Case, number: int, member: CrowdMember | None = None, went_away: bool = False) -> Outcome:
         """One attempt at a case; with `member` while others are under way. `went_away`: see Liveness.begin.
 
-        Inconclusive, whatever came of it, where something that was done to a node did not reach its broker.
+        Inconclusive where something that was done to a node did not reach its broker, unless a record was harmed.
         """
         self._checked = {}
         outcome = self._attempt(case, number, member, went_away)
-        missed = next((node.missed for node in self._checked.values() if node.missed), "")
-        return inconclusive(OUT_OF_REACH, missed) if missed else outcome
+        return unless_missed(outcome, self._checked.values())
 
     def _attempt(self, case: Case, number: int, member: CrowdMember | None, went_away: bool) -> Outcome:
         folder = self.run_dir / history_of(case.id, number)
