@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -24,6 +24,7 @@ from brokertrial.suites.events import RunStarted
 from brokertrial.suites.outcome import inconclusive
 from brokertrial.suites.result import CaseResult, Evidence, Failure, Reason
 from brokertrial.suites.running.attempts import attempt_of
+from brokertrial.suites.running.case_run import ATTEMPTS
 from brokertrial.suites.running.earlier import Earlier
 from brokertrial.suites.running.run_folder import history_of
 from brokertrial.suites.situations.pairs import case_named
@@ -32,6 +33,8 @@ SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.
 """What a process sends itself by a mistake in native code; the suite is written in Python."""
 MOST = 5
 """Crashes of one run, after which it stops."""
+SET_ASIDE = "crash-{}"
+"""The folder of what was recorded before a crash, of cases that were run again."""
 LAST = 8
 """Operations or exchanges that are shown of the time before a crash."""
 
@@ -46,6 +49,7 @@ def after(folder: Path, ended: signal.Signals, before: Earlier | None, interrupt
     found = told[1] if suspects else _with_the_crash(folder, announced.seed, told[1], _last_begun(begun), ended)
     (folder / results.NAME).unlink()
     crashes = 1 + (before.crashes if before else 0)
+    _set_aside(folder, begun, {result.case for result in found}, crashes)
     return Earlier(
         tuple(found),
         announced,
@@ -55,6 +59,16 @@ def after(folder: Path, ended: signal.Signals, before: Earlier | None, interrupt
         interrupted=interrupted,
         suspects=suspects,
     )
+
+
+def _set_aside(folder: Path, begun: Iterable[running.Running], judged: Collection[str], crashes: int) -> None:
+    """The histories of cases that are begun again make room for new ones."""
+    again = [one.case for one in begun if one.case not in judged]
+    for history in [history_of(case, attempt) for case in again for attempt in range(1, ATTEMPTS + 1)]:
+        if (folder / history).is_dir():
+            aside = folder / SET_ASIDE.format(crashes) / history
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            (folder / history).rename(aside)
 
 
 def _suspects(begun: list[running.Running]) -> tuple[str, ...]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -24,6 +26,7 @@ from brokertrial.suites.result import Attempt, CaseResult, Outcome
 from brokertrial.suites.running.attempts import attempt_of, concluded
 from brokertrial.suites.running.crowd import CrowdMember
 from brokertrial.suites.running.estimates import RepeatBudget
+from brokertrial.suites.running.fresh_start import FreshStart
 from brokertrial.suites.running.health import Health
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.liveness import Liveness
@@ -41,10 +44,12 @@ UNWRITTEN = "unwritten"  # the disk, not the broker: another attempt would meet 
 class CaseSession(Protocol):
     """The part of a TargetSession that brings a case to its verdict; see there."""
 
+    run_dir: Path
     seed: int
     offer: TargetSupport
     liveness: Liveness
     health: Health
+    fresh_start: FreshStart
     repeats: RepeatBudget
     interruption: Interruption
 
@@ -87,7 +92,9 @@ class CaseRun:
         return any(attempt.reason is not None and attempt.reason.kind == WENT_AWAY for attempt in self.attempts)
 
     def anew(self) -> CaseRun:
-        """The same case with no attempt made."""
+        """The same case with no attempt made; what was recorded of those that were is removed."""
+        for number in range(1, self._number + 1):
+            shutil.rmtree(self._session.run_dir / history_of(self.case.id, number), ignore_errors=True)
         return CaseRun(self._session, self.case, *self._place, self.estimate_s)
 
     def to_verdict(self) -> CaseResult:
@@ -115,14 +122,13 @@ class CaseRun:
             self._keep_failure(outcome)
             if member is None:
                 session.bring_back()
-            outcome = liveness.after(outcome)
+            outcome = session.fresh_start.upon(liveness.after(outcome))
             self._keep_failure(outcome)
-            self.attempts.append(
-                attempt_of(outcome, session.seed + self._number - 1, history_of(case.id, self._number))
-            )
+            self.attempts.append(self._attempt_of(outcome))
             LOG.info("attempt ends", extra={"case": case.id, "attempt": self._number, "verdict": str(outcome.verdict)})
             failed = outcome.verdict is Verdict.FAIL
             restored = session.restore(case, failed=failed) if member is None else ()
+            outcome = self._again_judged(session.fresh_start.upon(outcome), outcome)
             warned = (*outcome.warnings, *restored, *session.health.slowness())
             session.repeats.spend((now_ns() - began_ns) / 1e9, self._number)
             if outcome.verdict is Verdict.INCONCLUSIVE and not _not_again(outcome) and session.repeats.left_s <= 0:
@@ -132,6 +138,16 @@ class CaseRun:
             self._number = max(len(self.attempts), 1)
             self.finish()
             raise
+
+    def _attempt_of(self, outcome: Outcome) -> Attempt:
+        return attempt_of(outcome, self._session.seed + self._number - 1, history_of(self.case.id, self._number))
+
+    def _again_judged(self, outcome: Outcome, before: Outcome) -> Outcome:
+        """An outcome that became another after its attempt was kept."""
+        if outcome is not before:
+            self._keep_failure(outcome)
+            self.attempts[-1] = self._attempt_of(outcome)
+        return outcome
 
     def _keep_failure(self, outcome: Outcome) -> None:
         """What failed stands, also where a target that does not come back ends the run; so does why it may not."""

@@ -133,6 +133,7 @@ class Gathered:
         self._session.bring_back()
         is_well = liveness.look_after_trial(stuck=False) == WELL
         self._session.restore(batch[0].case)
+        is_well = is_well and self._session.fresh_start.taken() is None
         for case_run in batch:
             if is_well and case_run.is_over:
                 self._settle(case_run.finish())

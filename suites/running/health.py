@@ -150,10 +150,10 @@ class Health:
         return (said_of(self.latency_ms),)
 
     def restarted(self) -> None:
-        """The target was started anew: it is asked on new connections, and as patiently as at first."""
+        """The target was started anew: it is asked on new connections, with a new topic, as patiently as at first."""
         began = time.monotonic()
         self._let_go()
-        self._not_before = 0.0
+        self._not_before, self._topic = 0.0, ""
         self.measure()
         self._settle(SETTLES_WITHIN_S - (time.monotonic() - began), lambda: False)
 

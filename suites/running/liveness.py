@@ -18,6 +18,7 @@ from brokertrial.suites.exit_status import NEEDS_A_RECORD
 from brokertrial.suites.probe.target_condition import DIED, THIS_CASE, WELL, Condition, gone, unsettled
 from brokertrial.suites.result import Outcome, Reason
 from brokertrial.suites.running.death_watch import DeathWatch, ServedPartition
+from brokertrial.suites.running.fresh_start import FreshStart
 from brokertrial.suites.running.health import CANNOT_WRITE, Health
 from brokertrial.suites.situations import Disturb
 from brokertrial.suites.targets import Target, readiness
@@ -36,9 +37,16 @@ class Liveness:
     """`bootstrap` are the target's own addresses; `blind` where answers are edited on purpose, and prove nothing."""
 
     def __init__(
-        self, target: Target, health: Health, bootstrap: Callable[[], Sequence[ServedPartition]], *, blind: bool = False
+        self,
+        target: Target,
+        health: Health,
+        bootstrap: Callable[[], Sequence[ServedPartition]],
+        *,
+        blind: bool = False,
+        fresh_start: FreshStart | None = None,
     ) -> None:
         self.blind = blind
+        self._fresh_start = fresh_start or FreshStart(target)
         self._target = target
         self._health = health
         self._bootstrap = bootstrap
@@ -153,7 +161,7 @@ class Liveness:
         LOG.warning("target is sick", extra={"why": why, "failed_in": failed_in})
         if self._target.restartable and self._sick_s < SICK_FOR_S:
             self._watch.stop()
-            self._target.restart()
+            self._fresh_start.restart()
             self.renew()
             if self._health.is_well:
                 return (f"the target was restarted: {why}",)
@@ -224,7 +232,7 @@ class Liveness:
     def _recover(self) -> None:
         """Its own supervisor, if it has one, was waited for long enough."""
         if self._broken or not (self._target.alive() and self._serves()):
-            self._target.recover()
+            self._fresh_start.recover()
         self._broken = ""
         self.renew()
 

@@ -51,6 +51,7 @@ from brokertrial.suites.running.cluster_moves import ClusterMoves
 from brokertrial.suites.running.coordinators import Coordinators
 from brokertrial.suites.running.crowd import CrowdMember
 from brokertrial.suites.running.estimates import RepeatBudget
+from brokertrial.suites.running.fresh_start import FreshStart
 from brokertrial.suites.running.health import Health
 from brokertrial.suites.running.interruption import Interruption
 from brokertrial.suites.running.liveness import Liveness
@@ -115,7 +116,8 @@ class TargetSession:
         self.cluster_moves = ClusterMoves(lambda: self.unrecorded("moves"))
         self.coordinators = Coordinators(lambda: self.unrecorded("coordinators"))
         edited = run_wide_faults is not None and run_wide_faults.refute
-        self.liveness = Liveness(target, self.health, self._given_bootstrap, blind=edited)
+        self.fresh_start = FreshStart(target, addresses_stay=run_wide_faults is not None)
+        self.liveness = Liveness(target, self.health, self._given_bootstrap, blind=edited, fresh_start=self.fresh_start)
         self.required: tuple[str, ...] = ()
         self.topic_policy = False
         self.permissions = RunPermissions()
@@ -342,7 +344,7 @@ class TargetSession:
     def bring_back(self) -> None:
         """Every node serves again."""
         if not self.target.alive():
-            self.target.recover()
+            self.fresh_start.recover()
             forget_run(self.run_dir)
 
     def restore(self, case: Case | None = None, failed_in: str = "", *, failed: bool = False) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from brokertrial.suites.result import FATAL, CaseResult
 from brokertrial.suites.running.case_run import CaseRun
 from brokertrial.suites.running.claims import REQUIRES, broken
 from brokertrial.suites.running.crowd import SEVERAL, Crowd, CrowdMember
+from brokertrial.suites.running.fresh_start import NOT_ITS_OWN
 from brokertrial.suites.running.requirements import statement
 from brokertrial.suites.running.session import TargetSession
 from brokertrial.suites.targets import TargetProblem
@@ -155,6 +156,8 @@ class SideBySide:
         try:
             self._session.bring_back()
             self._session.restore(failed_in=SET)
+            if (problem := self._session.fresh_start.taken()) is not None:
+                self._tell(crowd, "died", f"{NOT_ITS_OWN}: {problem.sentence}")
         except BaseException:
             self._say(crowd, [])
             for case_run in again:
@@ -172,12 +175,12 @@ class SideBySide:
         if any(result.case == SET for result in self._session.results):
             return
         tried = "none of them did it again alone" if again else "it could not be brought back to try each alone"
-        sentence = f"{crowd.found.sentence.replace(THIS_CASE, SEVERAL)}, which ran side by side: "
-        self._settle(
-            self._session.tell(
-                broken(SET, statement("data"), crowd.found.kind, f"{sentence}{', '.join(suspects)}; {tried}")
-            )
-        )
+        self._tell(crowd, crowd.found.kind, tried)
+
+    def _tell(self, crowd: Crowd, kind: str, what: str) -> None:
+        sentence = f"{crowd.found.sentence.replace(THIS_CASE, SEVERAL)}, which ran side by side"
+        failure = broken(SET, statement("data"), kind, f"{sentence}: {', '.join(crowd.suspects)}; {what}")
+        self._settle(self._session.tell(failure))
 
 
 def _clients(case_run: CaseRun) -> str:

@@ -128,8 +128,10 @@ class FileTarget(ProcessTarget):
     def plans(self) -> dict[int, LaunchPlan]:
         if not self.file.start:
             return {}
-        if not self.file.places and self._nodes:
-            self._choose_places()  # a second try: the ports of the first were taken
+        if self._nodes:  # a second try, for the ports of the first were taken; or a start without data
+            self._ids = {}
+            if not self.file.places:
+                self._choose_places()
         made: dict[int, LaunchPlan] = {}
         for node in self._places if self.file.per_node else [1]:
             values = self._values(node)

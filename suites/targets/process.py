@@ -24,6 +24,10 @@ from brokertrial.wire.addresses import written
 LOG = logging.getLogger("brokertrial.targets")
 
 
+class NodeEnded(TargetNotReady):
+    """A node ended by itself before it served."""
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchPlan:
     """How one node is run. Its data go to `folder`; stdout and stderr are appended to over restarts."""
@@ -128,11 +132,11 @@ class ProcessNode:
         self._serves(self)
 
     def must_run(self) -> None:
-        """Raises TargetNotReady with the last 20 log lines if the process has ended."""
+        """Raises NodeEnded with the last 20 log lines if the process has ended."""
         status = self.exit_status
         if status is not None:
             ended = f"was ended by signal {-status}" if status < 0 else f"exited with status {status}"
-            raise TargetNotReady(f"node {self.node_id} {ended} before it served", last_lines=last_lines(self.log_files))
+            raise NodeEnded(f"node {self.node_id} {ended} before it served", last_lines=last_lines(self.log_files))
 
     def kill(self) -> None:
         """As `kill -9` of all its processes; returns when they are gone."""

@@ -71,6 +71,11 @@ class ProcessTarget(Target):
         """Where the nodes keep their data; removed at the end."""
         return self.workdir / "data"
 
+    @property
+    def unread_data(self) -> Path:
+        """Data that the nodes did not start with again."""
+        return self.workdir / "unread-data"
+
     def plan(self, node_id: int, command: list[str], address: tuple[str, int]) -> LaunchPlan:
         """A plan with the files and folders that every node has here."""
         folder = self.data / f"node-{node_id}"
@@ -186,6 +191,14 @@ class ProcessTarget(Target):
             node.kill()
             node.launch()
         self.wait_until_ready()
+
+    def start_without_data(self) -> None:
+        """Starts every node anew, perhaps on other ports; of the data that it had the first are kept for who looks for
+        the reason."""
+        self.end_processes()
+        if self.data.is_dir() and not self.unread_data.exists():
+            self.data.rename(self.unread_data)
+        self._start_once()
 
     def log_lines(self, begin_ns: int, end_ns: int) -> list[NodeLogLine]:
         return self.watch.lines(begin_ns, end_ns)

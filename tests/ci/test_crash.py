@@ -17,6 +17,7 @@ from brokertrial.ci.reports.tally import Tally
 from brokertrial.suites.events import CaseInfo, RunStarted
 from brokertrial.suites.exit_status import ExitStatus
 from brokertrial.suites.result import CaseResult
+from brokertrial.suites.running.run_folder import history_of
 
 CASES = ("offsets/ends", "produce/base-offset", "protocol/names-nothing")
 
@@ -99,6 +100,20 @@ def test_of_several_that_were_under_way_nobody_is_named_before_each_was_run_alon
     earlier = crash.after(tmp_path, signal.SIGSEGV, None, interrupted=False)
     assert earlier is not None and earlier.suspects == trials, "wire cases use no client library"
     assert earlier.judged == {"produce/base-offset"} and earlier.told == 1
+
+
+def test_what_is_run_again_has_room_for_its_history(tmp_path: Path) -> None:
+    begun = [Running(name, attempt, 0) for name, attempt in (("fetch/cut-reader", 2), ("offsets/ends", 1))]
+    a_run(tmp_path, at=begun[0])
+    (tmp_path / "running.json").write_bytes(results.msgspec.json.encode(begun))
+    for number in (1, 2):
+        a_history = tmp_path / history_of("fetch/cut-reader", number)
+        a_history.mkdir(parents=True)
+        (a_history / "clock.jsonl").write_text("{}")
+    earlier = crash.after(tmp_path, signal.SIGSEGV, None, interrupted=False)
+    assert earlier is not None and not earlier.judged
+    kept = {path.parent.name for path in tmp_path.glob("crash-1/histories/*/clock.jsonl")}
+    assert kept == {"fetch.cut-reader", "fetch.cut-reader~2"} and not any((tmp_path / "histories").iterdir())
 
 
 def test_what_had_not_begun_is_told_as_before(tmp_path: Path) -> None:

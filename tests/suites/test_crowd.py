@@ -25,6 +25,7 @@ from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run import run
 from brokertrial.suites.running.session import TargetSession
 from brokertrial.suites.running.side_by_side import SET, SideBySide
+from brokertrial.suites.targets import TargetNotReady
 
 IDS = ("offsets/ends", "offsets/by-time-after-the-last", "protocol/no-client-id")
 CASES = [by_id()[name] for name in IDS]
@@ -62,12 +63,15 @@ class FakeSession:
         self.interruption = SimpleNamespace(check=lambda: None)
         self.health = SimpleNamespace(slowness=tuple)
         self.repeats = SimpleNamespace(spend=lambda *_: None, left_s=100.0)
+        self.fresh_start = SimpleNamespace(upon=lambda outcome: outcome, taken=self.taken)
         self.offer = None
         self.alone: list[str] = []
         self._kills, self._again = kills, again
         self._both = threading.Barrier(2)
 
     def emit(self, event: RunEvent) -> None: ...
+
+    def taken(self) -> TargetNotReady | None: ...
 
     def attempt(self, case, number, member=None, went_away=False) -> Outcome:
         if member is None:
@@ -123,6 +127,17 @@ def test_what_nobody_does_alone_is_said_of_the_set(monkeypatch: pytest.MonkeyPat
     assert [found[name].verdict for name in IDS[:2]] == [Verdict.PASS] * 2
     assert found[SET].is_failure and found[SET].reason.kind == "died"
     assert all(name in found[SET].reason.sentence for name in IDS[:2])
+
+
+def test_that_it_came_back_without_its_data_is_said_of_the_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = [TargetNotReady("node 1 exited with status 1 before it served")]
+    monkeypatch.setattr(FakeSession, "taken", lambda session: lost.pop() if lost else None)
+    session = together(monkeypatch, {IDS[0]}, {IDS[0]})
+    found = {result.case: result for result in session.results}
+    assert [found[name].verdict for name in IDS[:2]] == [Verdict.FAIL, Verdict.PASS], "the target goes on"
+    assert found[SET].is_failure and found[SET].reason.sentence.endswith(
+        "does not start again with its own data: node 1 exited with status 1 before it served"
+    )
 
 
 def test_a_case_after_which_the_target_was_well_is_no_suspect() -> None:
