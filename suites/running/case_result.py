@@ -11,6 +11,7 @@ import msgspec
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.histories.clock import now_ns
 from brokertrial.suites.case import Case
+from brokertrial.suites.closing_look.promises import of_its_own
 from brokertrial.suites.outcome import derived, inconclusive
 from brokertrial.suites.proving.proof_record import proof_of
 from brokertrial.suites.result import ONLY_WARNS, Attempt, CaseResult, Evidence, Failure, KafkaProof, LogLine, Outcome
@@ -50,7 +51,7 @@ def result_of(
     if accuses and (why := _not_proven(case, proof, nodes)):
         level = "should"
         warnings.append(f"{why}: {ONLY_WARNS}")
-    return CaseResult.of(
+    result = CaseResult.of(
         case,
         msgspec.structs.replace(outcome, warnings=tuple(warnings), failures=_failures(outcome)),
         level=level,
@@ -63,6 +64,7 @@ def result_of(
         log_lines=_log_lines(target, began, ended) if outcome.verdict is Verdict.FAIL else (),
         proof=proof,
     )
+    return of_its_own(result)
 
 
 def lost(case: Case, error: Exception) -> CaseResult:

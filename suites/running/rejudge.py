@@ -13,6 +13,7 @@ from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
 from brokertrial.suites.case import Case
 from brokertrial.suites.closing_look.look import closing_look
+from brokertrial.suites.closing_look.promises import of_its_own
 from brokertrial.suites.outcome import inconclusive
 from brokertrial.suites.probe.cluster_settings import ClusterSettings
 from brokertrial.suites.probe.context import CaseContext
@@ -55,7 +56,7 @@ def judge_stored(folder: Path | str, put: JudgeFunction | None = None) -> CaseRe
     outcome = _wire(case, history) if case.kind == "wire" else _trial(case, history, put)
     header = history.header
     started_ns = history.title.started_ns
-    return CaseResult.of(
+    result = CaseResult.of(
         case,
         outcome,
         level=severity(case.level, outcome),
@@ -66,6 +67,7 @@ def judge_stored(folder: Path | str, put: JudgeFunction | None = None) -> CaseRe
         history=str(folder),
         proof=proof_of(case, header.nodes or 0),
     )
+    return of_its_own(result)
 
 
 def _case_of(history: History) -> Case:
