@@ -53,7 +53,7 @@ def after(folder: Path, ended: signal.Signals, before: Earlier | None, interrupt
     return Earlier(
         tuple(found),
         announced,
-        spent_s=sum(result.duration_s for result in found),
+        spent_s=_spent_s(found, begun),
         crashes=crashes,
         ended=_ended(crashes, interrupted, announced, found),
         interrupted=interrupted,
@@ -69,6 +69,12 @@ def _set_aside(folder: Path, begun: Iterable[running.Running], judged: Collectio
             aside = folder / SET_ASIDE.format(crashes) / history
             aside.parent.mkdir(parents=True, exist_ok=True)
             (folder / history).rename(aside)
+
+
+def _spent_s(found: Iterable[CaseResult], begun: Iterable[running.Running]) -> float:
+    """Since the first case was begun, by whatever process: cases that ran side by side took their time together."""
+    starts = [result.started_ns for result in found if result.started_ns] + [one.began_ns for one in begun]
+    return (time.monotonic_ns() - min(starts)) / 1e9
 
 
 def _suspects(begun: list[running.Running]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from brokertrial.ci.commands.run import run
 from brokertrial.ci.reports import results
 from brokertrial.ci.reports.running import Running
 from brokertrial.ci.reports.tally import Tally
+from brokertrial.suites.case import by_id
 from brokertrial.suites.events import CaseInfo, RunStarted
 from brokertrial.suites.exit_status import ExitStatus
+from brokertrial.suites.outcome import passed
 from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.run_folder import history_of
 
@@ -100,6 +103,15 @@ def test_of_several_that_were_under_way_nobody_is_named_before_each_was_run_alon
     earlier = crash.after(tmp_path, signal.SIGSEGV, None, interrupted=False)
     assert earlier is not None and earlier.suspects == trials, "wire cases use no client library"
     assert earlier.judged == {"produce/base-offset"} and earlier.told == 1
+
+
+def test_cases_side_by_side_took_their_time_together(tmp_path: Path) -> None:
+    began = time.monotonic_ns() - 60 * 10**9
+    took_a_minute = CaseResult.of(by_id()["offsets/ends"], passed(), started_ns=began, ended_ns=began + 60 * 10**9)
+    beside = CaseResult.of(by_id()["produce/base-offset"], passed(), started_ns=began, ended_ns=began + 60 * 10**9)
+    a_run(tmp_path, took_a_minute, beside, at=Running("fetch/cut-reader", 1, began + 10**9))
+    earlier = crash.after(tmp_path, signal.SIGSEGV, None, interrupted=False)
+    assert earlier is not None and 60 <= earlier.spent_s < 90
 
 
 def test_what_is_run_again_has_room_for_its_history(tmp_path: Path) -> None:
