@@ -359,7 +359,13 @@ def tried_in_cluster(case: Case, data: Path, bug: str = "", seed: int = 0, look:
     cluster = InProcessCluster(data)
     try:
         context = CaseContext(
-            prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, seed=seed, closing_look=look is not None
+            prefix="bt-x",
+            case=case.id,
+            latency_ms=0.1,
+            time_ms=NOW_MS,
+            seed=seed,
+            capabilities=("started",),  # one that ends has died: nobody else can have stopped it
+            closing_look=look is not None,
         )
         cluster.start()
         wire = Wire(cluster, context, [one.address for one in cluster.brokers.values()])
