@@ -47,11 +47,11 @@ RELATIONS = {
         SELECT s.history, s.topic, s.partition, s.log_offset, s.value, s.op FROM sent s
         WHERE s.outcome = 'ok' AND s.log_offset IS NOT NULL AND s.derived_from IS NULL
         """),
-    # Copies made in transactions that a read_committed reader was shown, one row a copy.
+    # Copies that a read_committed reader was shown, of transactions whose abort was not acknowledged, one row a copy.
     "shown_copies": Relation("""
         SELECT s.history, s.derived_from AS source, s.value, MIN(s.op) AS op
-        FROM sent s
-        WHERE s.derived_from IS NOT NULL AND s.txn IS NOT NULL AND EXISTS (
+        FROM sent s LEFT JOIN txns t ON t.history = s.history AND t.txn = s.txn
+        WHERE COALESCE(t.state, 'open') <> 'aborted' AND s.derived_from IS NOT NULL AND s.txn IS NOT NULL AND EXISTS (
             SELECT 1 FROM seen r JOIN readers c ON c.history = r.history AND c.client = r.client AND c.committed_only
             WHERE r.history = s.history AND r.value = s.value)
         GROUP BY s.history, s.derived_from, s.value

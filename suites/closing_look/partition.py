@@ -71,7 +71,7 @@ class PartitionLook:
     def _judge_log(self, model: LogModel, log: ReadLog, stable: Listed) -> None:
         wire = self._wire
         if not self._compacted and (gap := model.gap()) is not None:
-            log.must(False, f"there is nothing between offset {gap[0]} and offset {gap[1]}")
+            log.must(False, _gap(*gap))
         for batch in model.batches:
             log.must(batch.crc_ok(), f"the checksum of the batch at offset {batch.header.base_offset} is wrong")
         expected = min(model.open_since if model.open_since is not None else model.end, model.end)
@@ -154,6 +154,13 @@ class PartitionLook:
                 f"producer {producer} is shown with {_told(found)}; its last batch in the log has {_told(last)}",
                 "topics[0].partitions[0].active_producers",
             )
+
+
+def _gap(expected: int, found: int) -> str:
+    """What is wrong where `expected` would come next, and `found` does."""
+    if found > expected:
+        return f"there is nothing between offset {expected} and offset {found}"
+    return f"what is behind offset {expected - 1} begins at offset {found}, or the log ends there"
 
 
 def _few(found: Sequence[T]) -> list[T]:

@@ -11,7 +11,7 @@ the answer proves nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from brokertrial.suites.probe.answer import PendingExchange
@@ -61,16 +61,25 @@ NOTHING = (None, "", ZERO_UUID)
 INDEX = re.compile(r"\[\d+\]")
 
 
-def must_be_answered_once(exchange: PendingExchange) -> None:
-    """StatementFalse where the answer has no row, or two, for one thing that was asked for once."""
+def must_be_answered_once(exchange: PendingExchange, others: Callable[[str], bool] = lambda _: False) -> None:
+    """StatementFalse where the answer has no row, or two, for one thing that was asked for once.
+
+    Rows of `others`, which no request named, are not looked at: what cases beside this one make is for them to judge.
+    """
     asked, answer = exchange.request, exchange.answer
     if answer is None or exchange.reworded or _names_something_twice(asked):
         return
-    rows = [row for row in _rows(answer) if row.innermost]
+    named = {name.value for row in _rows(asked) for name in row.own}
+    rows = [row for row in _rows(answer) if row.innermost and not _is_of_others(row, others, named)]
     if twice := _twice(rows):
         _is_false(exchange, f"has two rows in {twice.path} for {twice}", twice, "twice")
     if missing := _missing(asked, rows) if not getattr(answer, "error_code", 0) else None:
         _is_false(exchange, f"has no row for {missing}", missing, "missing")
+
+
+def _is_of_others(row: AnsweredRow, others: Callable[[str], bool], named: Collection[Any]) -> bool:
+    values = [name.value for name in row.about if isinstance(name.value, str)]
+    return any(others(value) for value in values if value not in named)
 
 
 def _is_false(exchange: PendingExchange, what: str, row: AnsweredRow, how: str) -> NoReturn:

@@ -129,7 +129,7 @@ class Member:
             return answer if answer.error else None
 
         answer: Response | None = self.wire.until(
-            called, within=within, what=f"{self.name} is called by a heartbeat to join again"
+            called, within=within, what="a member is called by a heartbeat to join again"
         )
         assert answer is not None
         return answer

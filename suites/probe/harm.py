@@ -4,10 +4,12 @@
     Produce "b"  -> offset 1                    acknowledged by all
     Fetch from 0 -> 0 "a", 2 "c"                lost: what lies around offset 1 was read, and "b" nowhere
 
-Lost: acknowledged with acks=all, and passed by, or above the end that was told last. Altered: at its offset lies
-another record, and it lies nowhere else. Doubled: a batch of an idempotent producer at two places, or a record more
-often than it was sent. Reordered: batches of one producer against their sequences. Aborted: read_committed showed one
-of a transaction whose abort was acknowledged. Topics that are compacted or deleted in the case prove nothing.
+Lost: acknowledged with acks=all, and passed by, or above the end that a Fetch returned last: what ListOffsets says of
+it may be wrong by itself. Altered: at its offset lies another record, and it lies nowhere else. Doubled: a batch of an
+idempotent producer at two places, or a record more often than it was sent. Reordered: batches of one producer against
+their sequences. Aborted: read_committed showed one of a transaction whose abort was acknowledged. Topics that are
+compacted or deleted in the case prove nothing, nor do those that coordinators write: each TxnOffsetCommit is a batch of
+sequence 0 there.
 """
 
 from __future__ import annotations
@@ -22,12 +24,20 @@ from brokertrial.wire.records import Batch, Record, RecordsMalformed, batches
 
 Log = tuple[Any, int]
 Content = tuple[Any, ...]
-ALL_REPLICAS, LATEST, READ_COMMITTED, COMPACT = -1, -1, 1, "compact"
+ALL_REPLICAS, READ_COMMITTED, COMPACT = -1, 1, "compact"
+OF_COORDINATORS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 HALF_OF_ALL_SEQUENCES = 1 << 30
 
 
 class Written(NamedTuple):
     """A record that was acknowledged, and by which exchange."""
+
+    content: Content
+    asked: PendingExchange
+
+
+class SeenRecord(NamedTuple):
+    """A record, and the first Fetch that brought it."""
 
     content: Content
     asked: PendingExchange
@@ -51,11 +61,12 @@ class Ledger:
         self.unreadable = False
         """Something was sent that is no batch: how often a record was sent is not known."""
         self.stored: dict[Log, dict[int, StoredBatch]] = defaultdict(dict)
-        self.seen: dict[Log, dict[int, tuple[Content, PendingExchange]]] = defaultdict(dict)
+        self.seen: dict[Log, dict[int, list[SeenRecord]]] = defaultdict(lambda: defaultdict(list))
+        """By offset; a broker may give one to several."""
         self.passed: dict[Log, list[tuple[int, int, PendingExchange]]] = defaultdict(list)
         """From, to: a Fetch brought what lies there."""
         self.ends: dict[Log, tuple[int, PendingExchange]] = {}
-        self.left_out: set[Any] = set()
+        self.left_out: set[Any] = {ids.get(name, name) for name in OF_COORDINATORS} | set(OF_COORDINATORS)
         self.shown_though_aborted: list[tuple[int, PendingExchange, PendingExchange]] = []
         self._open: dict[str, set[tuple[Log, int]]] = defaultdict(set)
         self._aborted: dict[tuple[Log, int], PendingExchange] = {}
@@ -69,8 +80,6 @@ class Ledger:
                     self._acknowledged(asked)
                 case "Fetch":
                     self._fetched(asked)
-                case "ListOffsets":
-                    self._told_ends(asked)
                 case "EndTxn":
                     self._ended(asked)
                 case "CreateTopics" | "DeleteTopics" | "AlterConfigs" | "IncrementalAlterConfigs":
@@ -83,7 +92,7 @@ class Ledger:
 
     def holds(self, place: Log, content: Content) -> list[int]:
         """The offsets at which this record was read."""
-        return [offset for offset, (found, _) in self.seen[place].items() if found == content]
+        return [offset for offset, found in self.seen[place].items() for one in found if one.content == content]
 
     def _topic(self, row: Any) -> Any:
         name = getattr(row, "topic", "") or getattr(row, "name", "")
@@ -159,7 +168,8 @@ class Ledger:
                 continue
             self.stored[place].setdefault(each.header.base_offset, StoredBatch(each, held, asked))
             for record, content in zip(each.records(), held, strict=True):
-                self.seen[place].setdefault(record.offset, (content, asked))
+                if all(one.content != content for one in self.seen[place][record.offset]):
+                    self.seen[place][record.offset].append(SeenRecord(content, asked))
         if found:
             self.passed[place].append((position, found[-1][0].header.last_offset, asked))
         if asked.request.isolation_level == READ_COMMITTED:
@@ -181,20 +191,6 @@ class Ledger:
                 ended = self._aborted.get((place, header.base_offset))
                 if ended is not None and asked.sent_ns > ended.received_ns:
                     self.shown_though_aborted.append((header.base_offset, ended, asked))
-
-    def _told_ends(self, asked: PendingExchange) -> None:
-        assert asked.answer is not None
-        wanted = {
-            (self._topic(row), part.partition_index)
-            for row in asked.request.topics
-            for part in row.partitions
-            if part.timestamp == LATEST and not getattr(asked.request, "isolation_level", 0)
-        }
-        for row in asked.answer.topics:
-            for part in row.partitions:
-                place = (self._topic(row), part.partition_index)
-                if place in wanted and part.error_code == 0 and part.offset >= 0:
-                    self.ends[place] = (part.offset, asked)
 
     def _leave_out(self, exchange: PendingExchange) -> None:
         asked = exchange.request
@@ -245,8 +241,7 @@ def _lost_or_altered(ledger: Ledger, place: Log) -> Iterator[tuple[str, str, tup
         if ledger.holds(place, content):
             continue
         told = f"the record {content[1]!r} was acknowledged at offset {offset}"
-        if offset in ledger.seen[place]:
-            other, asked = ledger.seen[place][offset]
+        for other, asked in ledger.seen[place].get(offset, ())[:1]:
             yield "altered", f"{told}, and {other[1]!r} lies there", (wrote, asked)
         for first, last, asked in ledger.passed[place]:
             if first <= offset <= last and asked.sent_ns > wrote.received_ns:
@@ -279,8 +274,10 @@ def _doubled_or_reordered(ledger: Ledger, place: Log) -> Iterator[tuple[str, str
 
 
 def _too_often(ledger: Ledger, place: Log) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
-    for content in dict.fromkeys(found for found, _ in ledger.seen[place].values()):
+    seen = ledger.seen[place]
+    for content in dict.fromkeys(one.content for found in seen.values() for one in found):
         offsets, times = ledger.holds(place, content), ledger.sent[place, content]
         if len(offsets) > times > 0:
             sentence = f"the record {content[1]!r} was sent {times} times and lies at the offsets {sorted(offsets)}"
-            yield "duplicate", sentence, tuple(ledger.seen[place][offset][1] for offset in offsets[:2])
+            proof = [one.asked for offset in offsets[:2] for one in seen[offset] if one.content == content]
+            yield "duplicate", sentence, tuple(proof)

@@ -145,3 +145,15 @@ def test_without_an_answer_there_is_nothing_to_say() -> None:
     unanswered = exchange(offsets(0), response("OffsetFetch"), 5)
     unanswered.answer = None
     must_be_answered_once(unanswered)
+
+
+def test_what_cases_beside_this_one_make_is_for_them_to_judge() -> None:
+    """Metadata of all topics names theirs; what a request names is looked at, whoever made it."""
+    partition = {"partition_index": 0, "replica_nodes": [1, 1]}
+    answer = response("Metadata", topics=[{"name": "run-theirs", "partitions": [partition]}])
+    everything = exchange(request("Metadata", topics=None), answer, 12)
+    must_be_answered_once(everything, lambda name: name == "run-theirs")
+    named = exchange(request("Metadata", topics=[{"name": "run-theirs"}]), answer, 12)
+    for one, others in ((everything, lambda name: False), (named, lambda name: name == "run-theirs")):
+        with pytest.raises(StatementFalse, match="two rows"):
+            must_be_answered_once(one, others)

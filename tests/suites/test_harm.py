@@ -312,3 +312,47 @@ def test_a_compacted_topic_with_an_empty_name_is_looked_at():
     row = {"name": "", "configs": [{"name": "cleanup.policy", "value": "compact"}]}
     told = response("CreateTopics", topics=[{"name": "", "error_code": 17}])
     assert harm_in([Told(1, request("CreateTopics", topics=[row]), told)], {}, all_seen=True) is None
+
+
+def wrote(at, topic, *values, base=0, sequence=-1):
+    held = batch(*values, base_offset=base) if sequence < 0 else _idempotent(values, sequence)
+    data = [{"name": topic, "partition_data": [{"index": 0, "records": bytes(held)}]}]
+    row = {"index": 0, "base_offset": base, "error_code": 0}
+    told = response("Produce", responses=[{"name": topic, "partition_responses": [row]}])
+    return Told(at, request("Produce", acks=-1, topic_data=data), told)
+
+
+def _idempotent(values, sequence):
+    return batch(*values, producer_id=7, producer_epoch=0, base_sequence=sequence)
+
+
+def read(at, topic, *parts, end):
+    part = {"partition_index": 0, "high_watermark": end, "records": b"".join(parts)}
+    asked = request("Fetch", topics=[{"topic": topic, "partitions": [{"partition": 0, "fetch_offset": 0}]}])
+    return Told(at, asked, response("Fetch", responses=[{"topic": topic, "partitions": [part]}]))
+
+
+@pytest.mark.parametrize(("fetched", "found"), [(False, None), (True, "harm:lost-write")])
+def test_an_end_that_list_offsets_alone_names_loses_nothing(fetched, found):
+    """Tansu names the start of the last batch: six cases said that acknowledged records were lost, which were there."""
+    asked = request("ListOffsets", topics=[{"name": "t", "partitions": [{"partition_index": 0, "timestamp": -1}]}])
+    part = {"partition_index": 0, "offset": 1, "error_code": 0}
+    told = Told(5, asked, response("ListOffsets", topics=[{"name": "t", "partitions": [part]}]))
+    last = read(7, "t", end=1) if fetched else told
+    harm = harm_in([wrote(1, "t", "a", "b"), told, last], {}, all_seen=True)
+    assert (harm and harm.signature) == found
+
+
+def test_two_records_of_one_offset_are_both_there():
+    first, second = (patch(bytes(batch(value)), 0, 0) for value in "ab")
+    assert harm_in([wrote(1, "t", "b"), read(3, "t", first, second, end=1)], {}, all_seen=True) is None
+    near = harm_in([wrote(1, "t", "b"), read(3, "t", first, end=1)], {}, all_seen=True)
+    assert near is not None and near.signature == "harm:altered"
+
+
+@pytest.mark.parametrize(("topic", "found"), [("__consumer_offsets", None), ("t", "harm:duplicate")])
+def test_what_coordinators_write_begins_at_sequence_0_each_time(topic, found):
+    """Apache Kafka 3.9.2 was accused of a doubled batch: two TxnOffsetCommits of one producer."""
+    parts = [patch(bytes(_idempotent(["a"], 0)), base, 0) for base in (0, 1)]
+    harm = harm_in([read(3, topic, *parts, end=2)], {}, all_seen=True)
+    assert (harm and harm.signature) == found

@@ -39,6 +39,7 @@ def what_died_meanwhile_is_seen(wire, nodes, rng):
         nodes.start(down)
         for node in (alive, down):
             wire.eventually(lambda at=node: must_be_found(wire, at, dead, led, before), within=WITHIN_S)
+        wire.refresh_metadata(kept)  # the dead one is asked nothing
         must_have_defaults(wire)
         for topic in topics:
             wire.refresh_metadata(topic)
