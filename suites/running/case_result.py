@@ -34,11 +34,13 @@ def result_of(
     target: Target,
     nodes: int,
     began: int,
+    spent_ns: int,
     seed: int,
     facts: Mapping[str, str | int | float],
     only_proven_accuse: bool,
 ) -> CaseResult:
-    """What the attempts at a case came to, the last of them with this seed; begun at `began`, ended now.
+    """What the attempts at a case came to, the last of them with this seed; begun at `began`, ended now, between which
+    they took `spent_ns`.
 
     `only_proven_accuse`: one that is not proven on Apache Kafka with so many nodes can only warn.
     """
@@ -58,7 +60,7 @@ def result_of(
         attempts=attempts,
         seed=seed,
         started_ns=began,
-        ended_ns=ended,
+        ended_ns=began + spent_ns,
         history=attempts[-1].history if attempts else "",
         facts=facts,
         log_lines=_log_lines(target, began, ended) if outcome.verdict is Verdict.FAIL else (),

@@ -62,7 +62,9 @@ class CaseSession(Protocol):
     ) -> Outcome: ...
     def bring_back(self) -> None: ...
     def restore(self, case: Case | None = None, failed_in: str = "", *, failed: bool = False) -> tuple[str, ...]: ...
-    def finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult: ...
+    def finish(
+        self, case: Case, began: int, spent_ns: int, attempts: list[Attempt], outcome: Outcome, number: int
+    ) -> CaseResult: ...
 
 
 class CaseRun:
@@ -77,6 +79,7 @@ class CaseRun:
         self._began = now_ns()
         self._outcome = inconclusive("interrupted", "the run was interrupted before this case came to its end")
         self._number = 0
+        self._spent_ns = 0
         self._is_given_up = False
 
     @property
@@ -101,6 +104,12 @@ class CaseRun:
         """All attempts that are still to be made, alone on the target."""
         while not self.is_over:
             self.try_once()
+        return self.finish()
+
+    def given_up(self) -> CaseResult:
+        """The result of the attempts that were made: no other is worth its time."""
+        self._is_given_up = True
+        self._outcome = msgspec.structs.replace(self._outcome, warnings=(*self._outcome.warnings, NO_MORE_REPEATS))
         return self.finish()
 
     def try_once(self, member: CrowdMember | None = None) -> None:
@@ -136,8 +145,10 @@ class CaseRun:
             self._outcome = msgspec.structs.replace(outcome, warnings=warned)
         except BaseException:
             self._number = max(len(self.attempts), 1)
+            self._spent_ns += now_ns() - began_ns
             self.finish()
             raise
+        self._spent_ns += now_ns() - began_ns
 
     def _attempt_of(self, outcome: Outcome) -> Attempt:
         return attempt_of(outcome, self._session.seed + self._number - 1, history_of(self.case.id, self._number))
@@ -157,7 +168,12 @@ class CaseRun:
     def finish(self) -> CaseResult:
         """The result, told to everybody."""
         return self._session.finish(
-            self.case, self._began, self.attempts, concluded(self._outcome, self.attempts), self._number
+            self.case,
+            self._began,
+            self._spent_ns,
+            self.attempts,
+            concluded(self._outcome, self.attempts),
+            self._number,
         )
 
 

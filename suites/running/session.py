@@ -361,8 +361,10 @@ class TargetSession:
         unsettled = restore_preferred_leaders(self.unrecorded("settling"), self.offer.nodes)
         return (unsettled,) if unsettled else ()
 
-    def finish(self, case: Case, began: int, attempts: list[Attempt], outcome: Outcome, number: int) -> CaseResult:
-        """The result of a case, told to everybody."""
+    def finish(
+        self, case: Case, began: int, spent_ns: int, attempts: list[Attempt], outcome: Outcome, number: int
+    ) -> CaseResult:
+        """The result of a case, told to everybody; `spent_ns` on its attempts, between which others may have run."""
         result = result_of(
             case,
             outcome,
@@ -370,6 +372,7 @@ class TargetSession:
             target=self.target,
             nodes=self.offer.nodes,
             began=began,
+            spent_ns=spent_ns,
             seed=self.seed + number - 1,
             facts={"latency_ms": round(self.health.latency_ms, 3)},
             only_proven_accuse=self.unproven == "warn",

@@ -68,14 +68,21 @@ class SideBySide:
             if crowd.closed:
                 sick += 1
                 self._bring_back(crowd, again)
-            for case_run in again:
+            for case_run in sorted(again, key=lambda one: one.estimate_s):
                 if not self._over():
-                    self._run_alone(case_run)
+                    self._again_alone(case_run, must_be=crowd.closed)
             if crowd.closed:
                 self._say(crowd, again)
         for case_run in self._waiting:
             if not self._over():
                 self._run_alone(case_run)
+
+    def _again_alone(self, case_run: CaseRun, *, must_be: bool) -> None:
+        """To its verdict, where that is worth its time; who may have killed the target is always tried."""
+        if must_be or self._session.repeats.left_s > 0:
+            self._run_alone(case_run)
+        else:
+            self._settle(case_run.given_up())
 
     def _together(self) -> Crowd:
         """Until no case is left, or the target is not well."""

@@ -114,7 +114,8 @@ def test_a_target_that_never_comes_back_takes_no_failure_with_it(outcome, told, 
     session.liveness.after.side_effect = lambda after: after
     session.health.slowness.return_value = ()
     getattr(session, ends_in).side_effect = TargetNotReady("node 1 exited with status 1")
-    session.finish.side_effect = lambda case, began, attempts, last, number: finished.append(last.verdict)
+    session.fresh_start.upon.side_effect = lambda outcome: outcome
+    session.finish.side_effect = lambda case, began, spent, attempts, last, number: finished.append(last.verdict)
     case_run = CaseRun(session, SimpleNamespace(id="area/name", needs=(), apis={}, features={}, since=None), 1, 1)
     with pytest.raises(TargetNotReady):
         case_run.to_verdict()

@@ -14,11 +14,11 @@ from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import by_id
 from brokertrial.suites.events import CaseFinished, CaseStarted, RunEvent, RunStarted
-from brokertrial.suites.outcome import TIMED, failed, of_anomalies, passed
+from brokertrial.suites.outcome import TIMED, failed, inconclusive, of_anomalies, passed
 from brokertrial.suites.probe.target_condition import CROWDED, DIED, WELL, Condition
 from brokertrial.suites.result import NO_PROGRESS, CaseResult, Outcome, Reason
 from brokertrial.suites.running.attempts import attempt_of, concluded
-from brokertrial.suites.running.case_run import CaseRun
+from brokertrial.suites.running.case_run import NO_MORE_REPEATS, CaseRun
 from brokertrial.suites.running.crowd import Crowd, CrowdMember
 from brokertrial.suites.running.needs_cluster import why_alone
 from brokertrial.suites.running.options import RunOptions
@@ -62,12 +62,14 @@ class FakeSession:
         self.seed, self.run_wide_faults = 1, None
         self.interruption = SimpleNamespace(check=lambda: None)
         self.health = SimpleNamespace(slowness=tuple)
-        self.repeats = SimpleNamespace(spend=lambda *_: None, left_s=100.0)
+        self.repeats = SimpleNamespace(spend=lambda *_: None, left_s=self.left_s)
         self.fresh_start = SimpleNamespace(upon=lambda outcome: outcome, taken=self.taken)
         self.offer = None
         self.alone: list[str] = []
         self._kills, self._again = kills, again
         self._both = threading.Barrier(2)
+
+    left_s = 100.0
 
     def emit(self, event: RunEvent) -> None: ...
 
@@ -89,7 +91,7 @@ class FakeSession:
         self.liveness.dead = False
         return ()
 
-    def finish(self, case, began, attempts, outcome, number) -> CaseResult:
+    def finish(self, case, began, spent_ns, attempts, outcome, number) -> CaseResult:
         return self.tell(CaseResult.of(case, outcome, attempts=attempts))
 
     def tell(self, result: CaseResult) -> CaseResult:
@@ -127,6 +129,22 @@ def test_what_nobody_does_alone_is_said_of_the_set(monkeypatch: pytest.MonkeyPat
     assert [found[name].verdict for name in IDS[:2]] == [Verdict.PASS] * 2
     assert found[SET].is_failure and found[SET].reason.kind == "died"
     assert all(name in found[SET].reason.sentence for name in IDS[:2])
+
+
+@pytest.mark.parametrize(("left_s", "verdict"), [(100.0, Verdict.PASS), (0.0, Verdict.INCONCLUSIVE)])
+def test_who_came_to_no_verdict_is_tried_alone_while_that_is_worth_its_time(monkeypatch, left_s, verdict) -> None:
+    attempt = FakeSession.attempt
+
+    def too_late(self, case, number, member=None, went_away=False) -> Outcome:
+        tried = attempt(self, case, number, member, went_away)
+        return tried if member is None else inconclusive(CROWDED, "it came too late")
+
+    monkeypatch.setattr(FakeSession, "attempt", too_late)
+    monkeypatch.setattr(FakeSession, "left_s", left_s, raising=False)
+    session = together(monkeypatch, set(), set())
+    assert {result.verdict for result in session.results} == {verdict}
+    assert bool(session.alone) is (left_s > 0)
+    assert any(NO_MORE_REPEATS in result.warnings for result in session.results) is (left_s == 0)
 
 
 def test_that_it_came_back_without_its_data_is_said_of_the_set(monkeypatch: pytest.MonkeyPatch) -> None:
