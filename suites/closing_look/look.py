@@ -70,8 +70,8 @@ def _coordinators_agree_with_themselves(wire: Wire, exchanges: Sequence[PendingE
 
 def _answered_once(wire: Wire, exchanges: Sequence[PendingExchange]) -> None:
     apis = {exchange.request._api for exchange in exchanges}
-    prefix, made = wire.case_context.prefix, {*wire.made_topics, *wire.made_groups}
-    once = partial(must_be_answered_once, others=lambda name: name.startswith(prefix) and name not in made)
+    prefix, made = wire.case_context.prefix, set(wire.made_topics)
+    once = partial(must_be_answered_once, others=lambda topic: topic.startswith(prefix) and topic not in made)
     for api in sorted(apis):
         with wire.part(f"{PART} the answers"):
             for exchange in exchanges:

@@ -55,6 +55,7 @@ NOT_REPEATED = {"OffsetFetch": "member_id"}
 """A name that the answer need not have: who asks."""
 BY_ID_OR_NAME = ("Metadata",)
 """Before version 12 ids are not looked at, and from then on names beside them are not."""
+TOPIC_NAMES = ("name", "topic", "topic_name")
 NUMBERS = ("int32", "uuid")
 """Lists of nodes, partitions and ids. Lists of words may be a client's, which an answer repeats."""
 NOTHING = (None, "", ZERO_UUID)
@@ -64,22 +65,23 @@ INDEX = re.compile(r"\[\d+\]")
 def must_be_answered_once(exchange: PendingExchange, others: Callable[[str], bool] = lambda _: False) -> None:
     """StatementFalse where the answer has no row, or two, for one thing that was asked for once.
 
-    Rows of `others`, which no request named, are not looked at: what cases beside this one make is for them to judge.
+    Two rows of a topic of `others`, which the request does not name, are no matter: what cases beside this one make is
+    for them to judge.
     """
     asked, answer = exchange.request, exchange.answer
     if answer is None or exchange.reworded or _names_something_twice(asked):
         return
     named = {name.value for row in _rows(asked) for name in row.own}
-    rows = [row for row in _rows(answer) if row.innermost and not _is_of_others(row, others, named)]
-    if twice := _twice(rows):
+    rows = [row for row in _rows(answer) if row.innermost]
+    if twice := _twice(row for row in rows if not _is_of_others(row, others, named)):
         _is_false(exchange, f"has two rows in {twice.path} for {twice}", twice, "twice")
     if missing := _missing(asked, rows) if not getattr(answer, "error_code", 0) else None:
         _is_false(exchange, f"has no row for {missing}", missing, "missing")
 
 
 def _is_of_others(row: AnsweredRow, others: Callable[[str], bool], named: Collection[Any]) -> bool:
-    values = [name.value for name in row.about if isinstance(name.value, str)]
-    return any(others(value) for value in values if value not in named)
+    topics = [name.value for name in row.about if name.field in TOPIC_NAMES and isinstance(name.value, str)]
+    return any(others(topic) for topic in topics if topic not in named)
 
 
 def _is_false(exchange: PendingExchange, what: str, row: AnsweredRow, how: str) -> NoReturn:

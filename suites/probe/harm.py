@@ -36,7 +36,7 @@ class Written(NamedTuple):
     asked: PendingExchange
 
 
-class SeenRecord(NamedTuple):
+class FetchedRecord(NamedTuple):
     """A record, and the first Fetch that brought it."""
 
     content: Content
@@ -61,7 +61,7 @@ class Ledger:
         self.unreadable = False
         """Something was sent that is no batch: how often a record was sent is not known."""
         self.stored: dict[Log, dict[int, StoredBatch]] = defaultdict(dict)
-        self.seen: dict[Log, dict[int, list[SeenRecord]]] = defaultdict(lambda: defaultdict(list))
+        self.seen: dict[Log, dict[int, list[FetchedRecord]]] = defaultdict(lambda: defaultdict(list))
         """By offset; a broker may give one to several."""
         self.passed: dict[Log, list[tuple[int, int, PendingExchange]]] = defaultdict(list)
         """From, to: a Fetch brought what lies there."""
@@ -169,7 +169,7 @@ class Ledger:
             self.stored[place].setdefault(each.header.base_offset, StoredBatch(each, held, asked))
             for record, content in zip(each.records(), held, strict=True):
                 if all(one.content != content for one in self.seen[place][record.offset]):
-                    self.seen[place][record.offset].append(SeenRecord(content, asked))
+                    self.seen[place][record.offset].append(FetchedRecord(content, asked))
         if found:
             self.passed[place].append((position, found[-1][0].header.last_offset, asked))
         if asked.request.isolation_level == READ_COMMITTED:
