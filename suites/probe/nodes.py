@@ -10,6 +10,7 @@ from brokertrial.suites.probe.exchanger import Exchanger
 from brokertrial.suites.probe.failures import BrokerAtFault, Unclear
 from brokertrial.suites.probe.log_tail import damage
 from brokertrial.suites.probe.memory import resident_now, resident_peak
+from brokertrial.suites.probe.moved_leaders import moved_by_itself
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.probe.zookeeper import ZooKeeper, ZooKeeperReader
 
@@ -73,6 +74,10 @@ class Nodes:
         self._node_controls = dict(node_controls)
         self._controllers = controllers
         self.hurt = False
+        self.stands = False
+        """Something was false before a further act, when no leadership had moved by itself; else `moved` says which."""
+        self.moved = ""
+        self._looked_at = 0
         """Whether the case stopped or froze one."""
         self._down: list[int] = []
         self._paused: list[int] = []
@@ -198,6 +203,7 @@ class Nodes:
     def heal(self) -> None:
         """Brings back what the case left down; done by the runner after every case."""
         self.zookeeper.heal()
+        self._looked_at = len(self._wire.kept)
         for node in list(self._paused):
             self.resume(node)
         chosen, self._chosen = self._chosen, []
@@ -210,11 +216,20 @@ class Nodes:
             self.stop_and_start(node)
 
     def _do(self, what: str, node: int, act: Callable[[NodeControl], None], must_work: bool = True) -> str:
+        self._keep_what_stands()
         self._wire.last_shown.clear()
         outcome = self._exchanger.act(f"{what} {node}", lambda: self._outcome(node, act))
         if must_work and outcome != DONE:
             raise Unclear("suite", f"{what} of node {node} did not work: {outcome}")
         return outcome
+
+    def _keep_what_stands(self) -> None:
+        """What moves after this act explains nothing that was false before it."""
+        kept, before = len(self._wire.kept), self._looked_at
+        self._looked_at = kept
+        if kept > before and self.hurt and not self.stands:
+            self.moved = moved_by_itself(self._wire)
+            self.stands = not self.moved
 
     def _outcome(self, node: int, act: Callable[[NodeControl], None]) -> str:
         if node not in self._node_controls:

@@ -125,7 +125,8 @@ def _judged_to_the_end(
 ) -> Outcome:
     outcome = with_parts(_judged(lambda: _run(case, wire, nodes), wire, exchanger, target), wire)
     outcome = excused(outcome, case.id, wire.case_context.known)
-    if outcome.verdict is Verdict.FAIL and nodes.hurt and (moved := moved_by_itself(wire)):
+    may_follow = outcome.verdict is Verdict.FAIL and nodes.hurt and not nodes.stands
+    if may_follow and (moved := nodes.moved or moved_by_itself(wire)):
         outcome = unsettled(outcome, f"{moved} was moved by the broker after the nodes were back")
     healed = _judged(nodes.heal, wire, exchanger, target)
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:

@@ -126,6 +126,30 @@ def test_what_a_kill_moved_is_a_failure() -> None:
     assert tried(case, cluster).verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize(
+    ("moves_first", "verdict"), [(False, Verdict.FAIL), (True, Verdict.INCONCLUSIVE)], ids=["after", "before"]
+)
+def test_what_moves_once_the_node_is_back_explains_nothing_of_before(moves_first: bool, verdict: Verdict) -> None:
+    """Seen: while a replica was missing the wrong code was answered, and nothing came of it: its leader came back."""
+    cluster = Cluster()
+
+    def case(wire: Any, nodes: Any) -> None:
+        """A record MUST be taken."""
+        nodes.kill(2)
+        wire.leader(TOPIC)
+        if moves_first:
+            cluster.moves()
+        with wire.part("while a node is down"):
+            wire.produce(TOPIC, batch("a"), retry=False).must_succeed()
+        nodes.start(2)
+        wire.refresh_metadata(TOPIC)
+        if not moves_first:
+            cluster.moves()
+        wire.refresh_metadata("another")
+
+    assert tried(case, cluster).verdict is verdict
+
+
 def test_a_case_that_stops_no_node_is_judged_elsewhere() -> None:
     cluster = Cluster()
 
