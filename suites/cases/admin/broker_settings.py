@@ -59,7 +59,8 @@ def the_nearest_setting_is_in_force(wire, topic_of, rng):
     over what the broker was started with, whatever is set, deleted, replaced, validated and refused in between.
     DescribeConfigs MUST report for brokers and topics which value is in force, its source, and its synonyms.
 
-    Four settings, 40 drawn steps; one of them is also observed by its effect.
+    Four settings, of those that the brokers and the topic report; 40 drawn steps; one of them is also observed by its
+    effect.
     """
     with_all_put_back(wire, topic_of, rng, 40)
 
@@ -85,7 +86,7 @@ def with_all_put_back(wire, topic_of, rng, turns, acts=()):
         layers.follow(turns, acts)
     finally:
         for name in (ALL, *map(str, wire.nodes)):
-            changed(wire, name, [(key, DELETE, None) for key in VALUES])
+            changed(wire, name, [(key, DELETE, None) for key in layers.keys])
 
 
 def changed(wire, name, rows, validate_only=False):
@@ -107,7 +108,17 @@ class SettingLayers:
         self.of_all: dict[str, str] = {}
         self.of_one: dict[int, dict[str, str]] = {node: {} for node in wire.nodes}
         self.of_topic: dict[str, str] = {}
-        self.before = {node: self._rows(BROKER, str(node), list(VALUES), node, 1, True) for node in wire.nodes}
+        asked = [*VALUES, STATIC]
+        self.before = {node: self._reported(BROKER, str(node), asked, node, 1, True)[1] for node in wire.nodes}
+        known = {*self._reported(TOPIC, topic, list(INHERITED.values()), wire.nodes[0], 1, True)[1]}
+        self.keys = [key for key in VALUES if self._has(key) and INHERITED[key] in known]
+        """What is not reported at first is not asked for later."""
+        self.static = [STATIC] if self._has(STATIC) else []
+        if LOOKED_AT not in self.keys or len(self.keys) < 2:
+            wire.not_applicable(f"of {sorted(VALUES)} brokers and topics report {self.keys}")
+
+    def _has(self, key):
+        return all(key in rows for rows in self.before.values())
 
     def follow(self, turns, acts):
         for turn in range(turns):
@@ -124,7 +135,7 @@ class SettingLayers:
     def _changes(self, layer, names=None):
         """Some changes, and what the layer is after them."""
         after, rows = dict(layer), []
-        keys = {*self.rng.sample(sorted(VALUES), self.rng.randint(1, 2)), *([LOOKED_AT] * self.rng.randint(0, 1))}
+        keys = {*self.rng.sample(sorted(self.keys), self.rng.randint(1, 2)), *([LOOKED_AT] * self.rng.randint(0, 1))}
         for key in sorted(keys):
             value = self.rng.choice((*VALUES[key], None))
             rows.append(((names or {}).get(key, key), DELETE if value is None else SET, value))
@@ -168,7 +179,7 @@ class SettingLayers:
     def _step_replace(self):
         """AlterConfigs of one broker: what it does not name is not set there any more."""
         node = self.rng.choice(self.wire.nodes)
-        some = self.rng.sample(sorted(VALUES), self.rng.randint(0, 2))
+        some = self.rng.sample(sorted(self.keys), self.rng.randint(0, 2))
         self.of_one[node] = {key: self.rng.choice(VALUES[key]) for key in some}
         configs = [{"name": key, "value": value} for key, value in self.of_one[node].items()]
         resource = {"resource_type": BROKER, "resource_name": str(node), "configs": configs}
@@ -178,9 +189,12 @@ class SettingLayers:
         """A bad value, or a setting that is only read at the start: none of the others is set."""
         name = self.rng.choice((ALL, str(self.rng.choice(self.wire.nodes))))
         rows, _ = self._changes({})
-        others = [key for key in BAD if key not in {row[0] for row in rows}]
-        key = self.rng.choice(others)
-        bad = self.rng.choice([(key, SET, BAD[key]), (STATIC, SET, "700")])
+        others = [key for key in self.keys if key not in {row[0] for row in rows}]
+        wrong = [(key, SET, BAD[key]) for key in self.rng.sample(others, min(len(others), 1))]
+        wrong += [(key, SET, "700") for key in self.static]
+        if not wrong:
+            return
+        bad = self.rng.choice(wrong)
         refused = changed(self.wire, name, [*rows, bad])
         refused.must_be_refused(errors.INVALID_CONFIG, errors.INVALID_REQUEST)
 
@@ -195,27 +209,29 @@ class SettingLayers:
         """(value, source) of a broker's setting, the one in force first."""
         found = [(self.of_one[node][key], OF_BROKER)] if key in self.of_one[node] else []
         found += [(self.of_all[key], OF_ALL)] if key in self.of_all else []
-        return [*found, *((each.value, each.source) for each in self.before[node][key].synonyms)]
+        row = self.before[node][key]
+        return [*found, *([(each.value, each.source) for each in row.synonyms] or [(row.value, row.config_source)])]
 
     def _drawn(self):
-        """Which broker is asked, in which version, with synonyms or without, and for which settings."""
+        """Which broker is asked, in which version, with synonyms or without, and for which settings (None: all)."""
         node = self.rng.choice(self.wire.nodes)
         version = self.rng.choice([each for each in self.wire.versions("DescribeConfigs") if each >= 1])
-        return node, version, self.rng.random() < 0.7, self.rng.choice((None, [], False, False))
+        return node, version, self.rng.random() < 0.7, self.rng.choice((None, None, False, False))
 
     def must_be_described(self, node, version, synonyms, everything):
         """Of that broker and of the topic as it is there."""
-        asked = [*VALUES, STATIC] if everything is False else everything
+        asked = [*self.keys, *self.static] if everything is False else everything
         rows = self._rows(BROKER, str(node), asked, node, version, synonyms)
-        self.wire.must(rows[STATIC].read_only, f"{STATIC} is reported as one that can be changed")
-        for key in VALUES:
+        for key in self.static:
+            self.wire.must(rows[key].read_only, f"{key} is reported as one that can be changed")
+        for key in self.keys:
             self._must_fit(key, rows[key], self._chain(node, key), version, synonyms)
-        asked = list(INHERITED.values()) if everything is False else everything
+        asked = [INHERITED[key] for key in self.keys] if everything is False else everything
         rows = self._rows(TOPIC, self.topic, asked, node, version, synonyms)
-        for key, name in INHERITED.items():
+        for key in self.keys:
             own = [(self.of_topic[key], OF_TOPIC)] if key in self.of_topic else []
-            self._must_fit(key, rows[name], [*own, *self._chain(node, key)], version, synonyms)
-        rows = self._rows(BROKER, ALL, list(VALUES), node, version, synonyms)
+            self._must_fit(key, rows[INHERITED[key]], [*own, *self._chain(node, key)], version, synonyms)
+        rows = self._rows(BROKER, ALL, self.keys, node, version, synonyms)
         reported = {key: row.value for key, row in rows.items() if row.config_source == OF_ALL}
         self.wire.must(reported == self.of_all, f"the settings of all brokers are {reported}; it must be {self.of_all}")
 
@@ -238,13 +254,17 @@ class SettingLayers:
             )
 
     def _rows(self, kind, name, keys, node, version, synonyms):
+        answer, rows = self._reported(kind, name, keys, node, version, synonyms)
+        known = [*self.keys, *self.static] if kind == BROKER else [INHERITED[key] for key in self.keys]
+        missing = sorted(set(keys or known) - set(rows))
+        answer.must(not missing or (kind, name) == (BROKER, ALL), f"it leaves out {missing}", "results")
+        return rows
+
+    def _reported(self, kind, name, keys, node, version, synonyms):
         resource = {"resource_type": kind, "resource_name": name, "configuration_keys": keys}
         asked = request("DescribeConfigs", resources=[resource], include_synonyms=synonyms)
         answer = self.wire.ask(asked, to=node, version=version).must_succeed()
-        rows = {row.name: row for row in answer.struct.results[0].configs}
-        missing = sorted(set(keys or (VALUES if kind == BROKER else INHERITED.values())) - set(rows))
-        answer.must(not missing or (kind, name) == (BROKER, ALL), f"it leaves out {missing}", "results")
-        return rows
+        return answer, {row.name: row for row in answer.struct.results[0].configs}
 
     def must_be_in_force(self):
         """Which batches are too large says the setting of the topic at its leader."""

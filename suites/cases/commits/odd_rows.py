@@ -1,4 +1,4 @@
-"""Invalid and unusual rows of an OffsetCommit: given twice, a negative partition, an unknown id, long metadata."""
+"""Invalid and unusual rows of an OffsetCommit: given twice, a negative partition, an unknown id."""
 
 from uuid import UUID
 
@@ -7,23 +7,21 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 APIS = {"OffsetCommit": 2, "OffsetFetch": 2}
-LIMIT, DEFAULT_LIMIT = "offset.metadata.max.bytes", 4096
 NO_SUCH = UUID(int=77)
 BY_ID = 10
 
 
 @case(
     "commits/odd-rows",
-    guarantees=["cmt-009", "cmt-010", "cmt-001"],
+    guarantees=["cmt-009", "cmt-001"],
     apis=APIS,
     needs=["partitions"],
-    detects=["D17", "D18", "V91"],
+    detects=["D18", "V91"],
 )
 def each_row_is_answered_as_it_is(wire, topic_of, group):
     """Each row of a commit MUST be judged separately. A negative partition and an unknown topic id are refused (3,
-    100), also when they come first, and the others are accepted; of two rows for one partition the later one holds; and
-    the limit of metadata counts characters, not bytes. OffsetFetch MUST answer for a negative partition, and for one
-    that does not exist, that nothing is committed.
+    100), also when they come first, and the others are accepted; of two rows for one partition the later one holds.
+    OffsetFetch MUST answer for a negative partition, and for one that does not exist, that nothing is committed.
     """
     topic = topic_of(partitions=2)
     offered = [each for each in wire.versions("OffsetCommit") if 2 <= each <= 9]
@@ -48,13 +46,6 @@ def each_row_is_answered_as_it_is(wire, topic_of, group):
     if max(wire.versions("OffsetCommit")) >= BY_ID and max(wire.versions("OffsetFetch")) >= BY_ID:
         with wire.part("by id"):
             _by_id(wire, group, topic)
-    limit = int(wire.setting(LIMIT) or DEFAULT_LIMIT)
-    for one, count in (("é", limit), ("✓", limit), ("😀", limit // 2)):
-        with wire.part(f"{one} as metadata"):
-            wire.commit(group, topic, offset=7, metadata=one * count).must_succeed()
-            longer = wire.commit(group, topic, offset=8, metadata=one * (count + 1))
-            longer.must_be_refused(errors.OFFSET_METADATA_TOO_LARGE)
-            wire.committed(group, topic).must_be(7, metadata=one * count)
 
 
 def _by_id(wire, group, topic):

@@ -77,17 +77,26 @@ def whoever_is_in_error_is_answered_at_once(wire, topic_of, rng):
             rows = [_row(number, wrong if number == odd else {"fetch_offset": 2}) for number in order]
             answer = _asked(wire, topic, rows)
             for number in numbers:
-                part = answer.of(topic, number)
-                if number != odd or what == "past":
-                    part.must_be_empty()
+                if number != odd:
+                    answer.of(topic, number).must_be_empty()
             part = answer.of(topic, odd)
             if what == "past":
-                diverging = part.at(f"{part.row}.diverging_epoch")
-                found = (diverging.epoch, diverging.end_offset)
-                part.must(found == (epoch, 2), f"its diverging epoch is {found}; it must be {(epoch, 2)}")
+                _must_diverge(part, epoch)
             else:
                 part.must_be_refused(errors.OFFSET_OUT_OF_RANGE if what == "offset" else errors.UNKNOWN_LEADER_EPOCH)
             wire.at_once(answer, hidden_s=WAIT_MS / 1_000)
+
+
+def _must_diverge(part, epoch):
+    """What the reader is answered that must cut off what it has (FetchResponse.json, DivergingEpoch)."""
+    diverging = part.at(f"{part.row}.diverging_epoch")
+    found = (part.error, diverging.epoch, diverging.end_offset)
+    part.must(
+        found == (0, epoch, 2),
+        f"a reader that has five records of epoch {epoch}, of which the log has two, is answered "
+        f"{errors.name(found[0])} and the diverging epoch {found[1:]}; it must be NONE and {(epoch, 2)} (KIP-595)",
+    )
+    part.must_be_empty()
 
 
 def _row(number, fields):

@@ -30,13 +30,11 @@ class GroupInState:
         self.reads, self.members = [read, other], []
         self.topics: tuple[str, ...] = ()
         self.heard_ms = wire.now_ms()
-        self.reads_all = rng.random() < 0.3
-        """What it subscribes to cannot be read: its bytes mean nothing."""
 
     # -- how it comes about
 
     def member(self, name, instance=None, number=0):
-        bytes_ = b"?" if self.type == OPAQUE or self.reads_all else _subscription(self.reads[number])
+        bytes_ = b"?" if self.type == OPAQUE else _subscription(self.reads[number])
         more = {"instance_id": instance} if instance else {}
         long: dict[str, Any] = {"session_timeout_ms": LONG_MS, "rebalance_timeout_ms": LONG_MS}
         wishes = [("p", bytes_), (name, bytes_)]
@@ -127,10 +125,8 @@ class GroupInState:
         return next(member.settings["protocols"][0][1] for member in self.members if member.id == id_)
 
     def subscribes(self, topic):
-        """What its generation read; every topic, where it is a group of consumers and the broker cannot know."""
-        if not self.members or self.type != CONSUMER:
-            return False
-        return (self.reads_all and self.kind == CLASSIC) or topic in self.topics
+        """What its generation read, where it is a group of consumers: of others the broker cannot know."""
+        return bool(self.members) and self.type == CONSUMER and topic in self.topics
 
 
 def all_states(wire, rng, read, other, *, modern):
@@ -147,7 +143,7 @@ def all_states(wire, rng, read, other, *, modern):
     left.two_come()
     left.commits(read, 2)
     readers = new("left by readers")
-    readers.type, readers.reads_all = CONSUMER, False
+    readers.type = CONSUMER
     readers.two_come()
     readers.commits(read, 2)
     left.all_go()

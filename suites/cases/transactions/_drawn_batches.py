@@ -13,6 +13,7 @@ from brokertrial.wire import errors
 
 PARTITIONS, WITHIN_S, WINDOW, WRAP = 3, 20, 5, 1 << 31
 ADDED_FIRST, JOINS = 11, 12
+PLAIN = b"of no producer"
 ROWS = "topics[0].partitions[0].active_producers"
 UNADDED = (errors.INVALID_TXN_STATE, errors.TRANSACTION_ABORTABLE)
 GAP = (errors.OUT_OF_ORDER_SEQUENCE_NUMBER,)
@@ -97,11 +98,13 @@ class DrawnBatches:
         self.wire, self.topic, self.rng = wire, topic, rng
         self.both = wire.transaction_version >= 2
         self.producers = [DrawnProducer(wire, wire.name(f"x{number}")) for number in range(3)]
-        self.ends = [0] * PARTITIONS
+        self.ends = [1] * PARTITIONS
         self.known = {(one.name, number): SeenProducer() for one in self.producers for number in range(PARTITIONS)}
         self.open: dict[str, list[tuple[int, bytes]]] = {one.name: [] for one in self.producers}
-        self.committed: list[list[tuple[int, bytes]]] = [[] for _ in range(PARTITIONS)]
+        self.committed: list[list[tuple[int, bytes]]] = [[(0, PLAIN)] for _ in range(PARTITIONS)]
         self.count = 0
+        for partition in range(PARTITIONS):  # one that was never written to may want 0 first (KAFKA-15591)
+            wire.produce(topic, batch(PLAIN), partition).must_be_at(0)
 
     def step(self):
         one, partition = self.rng.choice(self.producers), self.rng.randrange(PARTITIONS)

@@ -21,7 +21,8 @@ def each_batch_is_judged_by_its_epoch_and_sequence(wire, topic_of, rng):
     that were not added to the transaction, and a batch before a lower sequence that has asked to begin. A producer that
     the partition does not know begins with any sequence, and with 0 where each end raises the epoch.
 
-    Aborted or committed. Three transactional ids, three partitions, 240 drawn steps; each transaction goes by one of
+    Aborted or committed. Three transactional ids, three partitions that hold a record of no producer (one that was
+    never written to may want sequence 0, KAFKA-15591), 240 drawn steps; each transaction goes by one of
     the two protocols.
     """
     if wire.setting(VERIFICATION) == "false":
