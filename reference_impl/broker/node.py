@@ -325,13 +325,13 @@ class Node:
 
     def ensure_internal(self, name: str) -> TopicImage | None:
         """The internal topic of this name, made if this is its first use; None while another node is making it."""
-        topic = self.topics.get(name)
-        if topic is not None:
+        if (topic := self.topics.get(name)) is not None:
             return topic
         prefix, configs = INTERNAL_TOPICS[name]
         count, factor = self.config[f"{prefix}.num.partitions"], self.config[f"{prefix}.replication.factor"]
         if self.membership is None:
             return self.create_topic(name, self.spread(count, factor), dict(configs), internal=True)
+        factor = min(factor, len(self.live_brokers())) if bugs.on("B80") else factor
         self._topic_requests.ask(self.membership, name, count, factor, configs)
         return None
 

@@ -304,4 +304,5 @@ class Controller:
             self._journal.write(*found)
 
     def _unclean(self, topic: TopicImage) -> bool:
-        return bool(self._config.topic(topic.configs, "unclean.leader.election.enable"))
+        name = "unclean.leader.election.enable"
+        return bool(self._config.topic(topic.configs, name) or (bugs.on("B84") and self._config[name]))

@@ -180,8 +180,7 @@ class TransactionService:
                 p: for_append(code, abortable=version > last_before_abortable("Produce"), add=add)
                 for p, code in found.items()
             }
-            for where, code in (stale | told).items():
-                codes[where] = code
+            codes.update((stale | told).items())
         return codes
 
     async def ask_for_offsets(
@@ -242,6 +241,7 @@ class TransactionService:
 
     def _settle(self, before: Transaction, step: Transition) -> Transition:
         """Makes a step durable, and sends the markers of a decision on their way."""
+        step = Transition(before, errors.CONCURRENT_TRANSACTIONS) if before.being_written else step
         if step.transaction is not before:
             self._save(step.transaction)
             if step.transaction.ending:
@@ -252,6 +252,8 @@ class TransactionService:
         value = layout.value(transaction, self._node.feature("transaction.version"))
         if bugs.on("D86"):
             self._transactions[transaction.transactional_id] = transaction
+        if bugs.on("B83"):
+            self._transactions |= state.unwritten(transaction, self._transactions)
         self._append(transaction.transactional_id, value)
         self._transactions[transaction.transactional_id] = transaction
 
@@ -316,7 +318,7 @@ class TransactionService:
             self._save(state.complete(transaction, self._node.clock.now_ms()))
         except Rejected as rejected:
             log.warning("%s: cannot be completed yet: %s", transaction.transactional_id, rejected)
-            self._finish_soon(transaction.transactional_id, _FINISH_AGAIN_S)
+            None if bugs.on("B81") else self._finish_soon(transaction.transactional_id, _FINISH_AGAIN_S)
 
     def _coordinator_epoch(self, transactional_id: str) -> int:
         partition = self._node.partition(TRANSACTION_STATE, self._partition_of(transactional_id))
@@ -332,9 +334,7 @@ class TransactionService:
             if bugs.on("B70") and state.overdue(transaction, now_ms) and not self._may_write(transaction):
                 return
             if state.overdue(transaction, now_ms) and self._may_write(transaction):
-                log.info(
-                    "%s: aborted, open for longer than %d ms", transaction.transactional_id, transaction.timeout_ms
-                )
+                log.info("%s: aborted, open for %d ms", transaction.transactional_id, transaction.timeout_ms)
                 try:
                     self._settle(transaction, Transition(state.fenced(transaction, now_ms)))
                 except Rejected as rejected:

@@ -11,7 +11,7 @@ markers sent, once more after every restart, until `complete`.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from brokertrial.reference_impl import bugs
@@ -57,6 +57,8 @@ class Transaction:
     updated_ms: int = NONE
     client_version: int = 0
     """The transaction.version that the last EndTxn spoke: 2 means that the epoch rises with every transaction."""
+    being_written: bool = False
+    """Whether a change of it is on its way to the log; only a planted bug is ever asked meanwhile."""
 
     @property
     def ending(self) -> bool:
@@ -198,7 +200,15 @@ def complete(t: Transaction, now: int) -> Transaction:
         producer_id=t.next_producer_id if rotated else t.producer_id,
         epoch=_first_epoch() if rotated else t.epoch,
         next_producer_id=NONE,
+        being_written=False,
     )
+
+
+def unwritten(after: Transaction, known: Mapping[str, Transaction]) -> dict[str, Transaction]:
+    """An id as it is known until a change of it is in the log, by its name."""
+    name = after.transactional_id
+    before = known.get(name) or Transaction(name, after.producer_id, after.timeout_ms)
+    return {name: replace(before, being_written=True)}
 
 
 def _refusal(t: Transaction, producer_id: int, epoch: int) -> int:
