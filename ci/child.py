@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Self
+from typing import NoReturn, Self
 
 from brokertrial.ci import crash
 from brokertrial.ci.errors import UserError
@@ -43,7 +43,7 @@ def run(run_dir: Path) -> int:
     A child that a crash of the client library ended is followed by another, which goes on behind the case of the crash.
     """
     earlier: Earlier | None = None
-    with _Forwarding("healing and closing the run") as forwarding:
+    with Forwarding("healing and closing the run") as forwarding:
         while (status := _once(forwarding, run_dir, earlier)) < 0:
             ended = signal.Signals(-status)
             for sentence in heal_run(run_dir):
@@ -66,7 +66,7 @@ def _next(following: Earlier) -> str:
     return "the report is written" if following.ended else "the run goes on with the next case"
 
 
-def _once(forwarding: _Forwarding, run_dir: Path, earlier: Earlier | None) -> int:
+def _once(forwarding: Forwarding, run_dir: Path, earlier: Earlier | None) -> int:
     """One child from start to end; below 0 the signal that ended it."""
     inherited, held = os.pipe()
     if earlier:
@@ -84,7 +84,7 @@ def _once(forwarding: _Forwarding, run_dir: Path, earlier: Earlier | None) -> in
             child.wait()
 
 
-class _Forwarding:
+class Forwarding:
     """While it is entered, an interrupt of this process is one of the child; it has a session of its own.
 
     Entered before the child is started: one that comes in between waits for it, and leaves no child behind.
@@ -132,9 +132,8 @@ class _Forwarding:
             self._child.send_signal(signal.SIGINT)
 
 
-def run_module(module: str, arguments: Sequence[str]) -> int:
-    """Runs a module of ours in the foreground, in safe-path mode; its status is ours."""
-    command_line = [sys.executable, "-P", "-m", module, *arguments]
-    with _Forwarding("stopping") as forwarding:
-        status = forwarding.wait(subprocess.Popen(command_line, env=environment(), start_new_session=True))
-    return status if status >= 0 else 128 - status
+def become(module: str, arguments: Sequence[str]) -> NoReturn:
+    """Makes this process a module of ours, in safe-path mode: whoever kills, pauses or stops it reaches the module."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(sys.executable, [sys.executable, "-P", "-m", module, *arguments], environment())

@@ -338,28 +338,28 @@ def doctor(target: str | None, clean: str | None, toxiproxy: str | None) -> None
 
 
 def _passes_on(name: str, module: str, text: str) -> None:
-    """A command that is a module of another folder, started as a process with all arguments as they are."""
+    """A command that is a module of another folder: this process becomes it, with all arguments as they are."""
 
     @cli.command(name, help=text, context_settings={"ignore_unknown_options": True, "help_option_names": []})
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def command(arguments: tuple[str, ...]) -> None:
-        from brokertrial.ci.child import run_module
+        from brokertrial.ci.child import become
 
-        sys.exit(run_module(module, arguments))
+        become(module, arguments)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def broker(arguments: tuple[str, ...]) -> None:
     """Run the bundled broker (`broker node --data DIR`, `broker --nodes 3`); `--mutants` lists its planted bugs."""
-    from brokertrial.ci.child import run_module
+    from brokertrial.ci.child import become
 
     if arguments == ("--mutants",):
         from brokertrial.ci.commands.mutants import page
 
         click.echo(page())
     else:
-        sys.exit(run_module("brokertrial.reference_impl", arguments))
+        become("brokertrial.reference_impl", arguments)
 
 
 _passes_on("proxy", "brokertrial.faults.proxy", "Run the Kafka-aware fault proxy by itself.")

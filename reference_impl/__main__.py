@@ -17,6 +17,7 @@ from brokertrial.reference_impl.broker import cluster
 from brokertrial.reference_impl.broker.node import Node
 from brokertrial.reference_impl.log import open_files, powercut
 from brokertrial.reference_impl.settings.config import BrokerConfig
+from brokertrial.reference_impl.stop_signals import stop_signals
 from brokertrial.wire.addresses import parsed
 
 
@@ -99,7 +100,7 @@ def _process_options(parser: argparse.ArgumentParser, kind: str) -> None:
     parser.add_argument("--without", action="append", default=[], metavar="API,...", help="do not serve these APIs")
     parser.add_argument("--emulate", default="4.4", metavar="VERSION", help="advertise what that Kafka serves")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting by Kafka's name")
-    parser.add_argument("--die-with-parent", action="store_true", help="end when standard input does")
+    parser.add_argument("--die-with-parent", action="store_true", help="end when standard input does, or has a line")
     parser.add_argument("--log-level", default="INFO")
 
 
@@ -130,13 +131,16 @@ def _list_mutants(*, as_json: bool) -> int:
 
 
 async def _serve(node: Node, *, die_with_parent: bool) -> None:
-    """Serves until SIGTERM or SIGINT, then stops cleanly."""
+    """Serves until SIGTERM, SIGINT or SIGHUP, then stops cleanly."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     if die_with_parent:
-        loop.add_reader(sys.stdin.fileno(), _orphaned)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+        loop.add_reader(sys.stdin.fileno(), _parent_says, stopping)
+    for number in stop_signals():
+        if die_with_parent and (number is not signal.SIGTERM or node.config.controller_only):
+            signal.signal(number, signal.SIG_IGN)  # it reaches all of a cluster: the parent says who stops when
+        else:
+            loop.add_signal_handler(number, stopping.set)
     starting, stopped = asyncio.ensure_future(node.start()), asyncio.ensure_future(stopping.wait())
     await asyncio.wait({starting, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not starting.done():  # it may be waiting for a controller that never comes
@@ -149,9 +153,11 @@ async def _serve(node: Node, *, die_with_parent: bool) -> None:
     await node.stop()
 
 
-def _orphaned() -> None:
-    """The parent is gone, and nobody is left to stop this process in an orderly way."""
-    if not os.read(sys.stdin.fileno(), 4096):
+def _parent_says(stopping: asyncio.Event) -> None:
+    """A line asks for an orderly stop; without a parent there is nobody left to ask."""
+    if os.read(sys.stdin.fileno(), 4096):
+        stopping.set()
+    else:
         os._exit(9)
 
 

@@ -1,6 +1,7 @@
 """`--nodes 3`: a controller and several brokers as processes on loopback, until Ctrl-C.
 
-Each child holds the reading end of a pipe whose other end is here: whatever ends this process ends them too.
+Each child holds the reading end of a pipe whose other end is here: whatever ends this process ends them too. They are
+in its process group, so that what pauses that pauses all.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from brokertrial.reference_impl.stop_signals import stop_signals
 from brokertrial.wire.ports import free_ports
 
 READY_WITHIN_S = 90.0  # half a second when the machine has time
@@ -34,7 +36,7 @@ def run(nodes: int, data: Path | None, port: int, rest: list[str]) -> int:
         print("reference_impl: --nodes needs a number of 1 or more", file=sys.stderr)
         return 4
     folder = Path(tempfile.mkdtemp(prefix="brokertrial-cluster-")) if data is None else data.absolute()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in stop_signals():
         signal.signal(number, _interrupt)
     cluster = Cluster(folder, nodes, port, [one for one in rest if one != "--"])
     try:
@@ -121,7 +123,7 @@ class Cluster:
         with (self._folder / f"{data.name}.log").open("ab") as log:
             self._processes[node] = subprocess.Popen(
                 [*_PYTHON, *self._commands[node], "--data", str(data), "--die-with-parent"],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
             )  # fmt: skip
 
     def _ready(self, node: int, deadline: float) -> int:
@@ -152,13 +154,21 @@ class Cluster:
         for node in sorted(self._processes, reverse=True):
             process = self._processes[node]
             if not node:
-                process.terminate()
+                _ask_to_stop(process)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(max(0.1, deadline - time.monotonic()))
             process.kill()
             process.wait()
             _close(process)
         self._processes.clear()
+
+
+def _ask_to_stop(controller: subprocess.Popen[bytes]) -> None:
+    """By a line: a signal to the process group must not end it before the brokers have handed over."""
+    assert controller.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        controller.stdin.write(b"stop\n")
+        controller.stdin.flush()
 
 
 def _replicated(copies: int) -> list[str]:

@@ -24,12 +24,20 @@ HEALS = [
     *("  print('ready', flush=True); threading.Event().wait(60)", "except KeyboardInterrupt:"),
     *("  print('healed', flush=True)", "  os._exit(2)"),
 ]
-PARENT = "import sys; from brokertrial.ci.child import run_module; sys.exit(run_module(sys.argv[1], sys.argv[2:]))"
+PARENT = """
+import subprocess, sys
+from brokertrial.ci.child import Forwarding
+with Forwarding("stopping") as forwarding:
+    child = subprocess.Popen([sys.executable, "-P", "-m", *sys.argv[1:]], start_new_session=True)
+    status = forwarding.wait(child)
+sys.exit(status if status >= 0 else 128 - status)
+"""
+BECOMING = "import sys; from brokertrial.ci.child import become; become(sys.argv[1], sys.argv[2:])"
 
 
-def parent(*module: str) -> subprocess.Popen[str]:
+def parent(*module: str, program: str = PARENT) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", PARENT, *module], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-P", "-c", program, *module], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -44,15 +52,11 @@ def test_an_interrupt_lets_the_child_heal_and_returns_its_status(number: signal.
     assert "interrupted: stopping" in err
 
 
-def test_an_interrupt_of_before_the_child_is_there_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    start = subprocess.Popen
-
-    def interrupted(*args: object, **options: object) -> subprocess.Popen[bytes]:
+def test_an_interrupt_of_before_the_child_is_there_reaches_it() -> None:
+    with child.Forwarding("stopping") as forwarding:
         os.kill(os.getpid(), signal.SIGHUP)
-        return start(*args, **options)  # type: ignore[call-overload, no-any-return]
-
-    monkeypatch.setattr(child.subprocess, "Popen", interrupted)
-    assert child.run_module("timeit", ["-n", "1", "-r", "1", "import time; time.sleep(60)"]) in (1, 128 + signal.SIGINT)
+        sleeping = subprocess.Popen([sys.executable, "-P", "-c", "import time; time.sleep(60)"])
+        assert forwarding.wait(sleeping) in (1, -signal.SIGINT)
 
 
 def test_the_third_interrupt_kills_a_child_that_does_not_end() -> None:
@@ -72,9 +76,16 @@ def test_the_third_interrupt_kills_a_child_that_does_not_end() -> None:
 
 
 def test_the_status_of_a_module_is_ours() -> None:
-    process = parent("timeit", "-n", "1", "-r", "1", "import os; os._exit(7)")
+    process = parent("timeit", "-n", "1", "-r", "1", "import os; os._exit(7)", program=BECOMING)
     process.communicate(timeout=30)
     assert process.returncode == 7
+
+
+def test_the_command_is_the_process_of_its_module() -> None:
+    print_it = ("timeit", "-n", "1", "-r", "1", "import os, sys; print(os.getpid(), sys.flags.safe_path)")
+    process = parent(*print_it, program=BECOMING)
+    out, _ = process.communicate(timeout=30)
+    assert out.splitlines()[0] == f"{process.pid} True"
 
 
 def test_the_surroundings_do_not_reach_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
