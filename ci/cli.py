@@ -126,14 +126,15 @@ def check(place: str, cases: tuple[str, ...], **options: Any) -> None:
 @cli.command()
 @click.argument("place", metavar="RUN/CASE", shell_complete=in_a_run)
 @click.argument("anomaly", required=False)
+@click.option("--list", "listed", is_flag=True, help="List all anomalies, a line each.")
 @click.option("--html", type=click.Path(dir_okay=False), metavar="FILE", help="Output file.")
 @CASES
-def explain(place: str, anomaly: str | None, html: str | None, cases: tuple[str, ...]) -> None:
-    """Explain one anomaly (by name or number) with a timeline; without ANOMALY, list them."""
+def explain(place: str, anomaly: str | None, listed: bool, html: str | None, cases: tuple[str, ...]) -> None:
+    """Explain one anomaly (by name or number; by default the first) with a timeline."""
     from brokertrial.ci.commands.explain import explain as command
 
     use_folders(cases)
-    sys.exit(command(place, anomaly, Path(html) if html else None))
+    sys.exit(command(place, anomaly, Path(html) if html else None, listed))
 
 
 @cli.command()
@@ -337,17 +338,6 @@ def doctor(target: str | None, clean: str | None, toxiproxy: str | None) -> None
     sys.exit(command(target, clean, toxiproxy))
 
 
-def _passes_on(name: str, module: str, text: str) -> None:
-    """A command that is a module of another folder: this process becomes it, with all arguments as they are."""
-
-    @cli.command(name, help=text, context_settings={"ignore_unknown_options": True, "help_option_names": []})
-    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-    def command(arguments: tuple[str, ...]) -> None:
-        from brokertrial.ci.child import become
-
-        become(module, arguments)
-
-
 @cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def broker(arguments: tuple[str, ...]) -> None:
@@ -362,7 +352,13 @@ def broker(arguments: tuple[str, ...]) -> None:
         become("brokertrial.reference_impl", arguments)
 
 
-_passes_on("proxy", "brokertrial.faults.proxy", "Run the Kafka-aware fault proxy by itself.")
+@cli.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def proxy(arguments: tuple[str, ...]) -> None:
+    """Run the Kafka-aware fault proxy by itself."""
+    from brokertrial.ci.child import become
+
+    become("brokertrial.faults.proxy", arguments)
 
 
 for _command in cli.commands.values():

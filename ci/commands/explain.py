@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from markupsafe import Markup
@@ -16,6 +17,7 @@ from brokertrial.checkers.check import all_checks
 from brokertrial.checkers.judge import judge
 from brokertrial.checkers.linearizability.crosscheck import CrossCheck, cross_checks
 from brokertrial.checkers.minimise.minimum import Minimum, NotMinimised
+from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.commands.explain_exchanges import explain_exchanges
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.counterexample import smallest
@@ -41,10 +43,27 @@ ATTRIBUTION = {
     "client": "client (not a broker failure)",
     "unknown": "unknown from this history (not counted against the broker)",
 }
+NOT_COUNTED = "not counted against the broker"
 
 
-def explain(text: str, which: str | None, html: Path | None = None) -> int:
-    """Explains one anomaly and writes its page; without `which`, lists the anomalies of the case.
+class FoundAnomaly(NamedTuple):
+    """An anomaly of a history."""
+
+    anomaly: Anomaly
+    judged: bool
+    """Whether the checks look for it; else it is listed, and the settings permit it."""
+    counts: bool
+    """Whether it is one of those that fail the case."""
+
+    @property
+    def note(self) -> str:
+        if self.counts:
+            return ""
+        return f"  ({NOT_COUNTED if self.judged else 'informational'})"
+
+
+def explain(text: str, which: str | None, html: Path | None = None, listed: bool = False) -> int:
+    """Explains one anomaly and writes its page: by default the first. `listed`: a line for each instead.
 
     A case of single requests is explained whole; `which` then numbers an exchange.
     """
@@ -54,12 +73,12 @@ def explain(text: str, which: str | None, html: Path | None = None) -> int:
         page = _page_of(html, place, history, "")
         explain_exchanges(text, history, which, page)
         return ExitStatus.PASSED
-    anomalies = _anomalies(history)
-    if which is None:
-        _list(text, anomalies)
+    found = _anomalies(history)
+    if listed or (which is None and not any(one.counts for one in found)):
+        _list(text, found)
         return ExitStatus.PASSED
-    number = chosen(which, [anomaly for anomaly, _ in anomalies])
-    explanation = Explanation(text, history, *anomalies[number], number + 1, len(anomalies))
+    number = chosen(which or "1", [one.anomaly for one in found])
+    explanation = Explanation(text, history, found[number], number + 1, len(found))
     page = _page_of(html, place, history, f"-{number + 1}")
     drawing = page.with_name(f"{page.stem}-porcupine.html")
     explanation.cross_check(drawing)
@@ -68,6 +87,8 @@ def explain(text: str, which: str | None, html: Path | None = None) -> int:
     click.echo(f"Page\n{INDENT}{page}")
     if explanation.drawn is not None:
         click.echo(f"{INDENT}{explanation.drawn}  (Porcupine visualisation)")
+    if which is None and len(found) > 1:
+        click.echo(f"\n{counted(found)}\n{INDENT}brokertrial explain {text} --list\n{INDENT}{_one_of(text)}")
     return ExitStatus.PASSED
 
 
@@ -111,29 +132,41 @@ def _history(place: RunLocation, text: str) -> History:
         raise UserError(str(refused)) from None
 
 
-def _anomalies(history: History) -> list[tuple[Anomaly, bool]]:
-    """What the history shows, and whether it is judged: first what the verdict rests on."""
+def _anomalies(history: History) -> list[FoundAnomaly]:
+    """What the history shows: first what the verdict rests on."""
     case = case_named(history.header.case)
-    found = judge(history)
-    told = [(anomaly, True) for anomaly in found.anomalies]
-    if case is not None:
+    judgement = judge(history)
+    if case is None:
+        found = [FoundAnomaly(one, True, one.attribution == "broker") for one in judgement.anomalies]
+        found.sort(key=lambda one: not one.counts)
+    else:
         from brokertrial.suites.trials.verdict import judged
 
         outcome = judged(case, history)
-        told = [(anomaly, True) for anomaly in outcome.anomalies]
-        told += [(anomaly, True) for anomaly in found.anomalies if anomaly not in outcome.anomalies]
-    told += [(anomaly, False) for anomaly in found.permitted]
+        failed = outcome.verdict is Verdict.FAIL
+        found = [FoundAnomaly(one, True, failed) for one in outcome.anomalies]
+        found += [FoundAnomaly(one, True, False) for one in judgement.anomalies if one not in outcome.anomalies]
+    found += [FoundAnomaly(one, False, False) for one in judgement.permitted]
     short = shortening_of(history)
-    return [(short.anomaly(anomaly), held) for anomaly, held in told]
+    return [one._replace(anomaly=short.anomaly(one.anomaly)) for one in found]
 
 
-def _list(text: str, anomalies: Sequence[tuple[Anomaly, bool]]) -> None:
-    for number, (anomaly, held) in enumerate(anomalies, start=1):
-        note = "" if held else "  (informational)"
-        click.echo(f"{number:>4}  {anomaly.name}{note}  [{anomaly.guarantee}]  {anomaly.sentence}")
-    click.echo(
-        f"{len(anomalies)} in all. Explain one: brokertrial explain {text} NUMBER" if anomalies else "No anomaly."
-    )
+def _list(text: str, found: Sequence[FoundAnomaly]) -> None:
+    for number, one in enumerate(found, start=1):
+        click.echo(f"{number:>4}  {one.anomaly.name}{one.note}  [{one.anomaly.guarantee}]  {one.anomaly.sentence}")
+    click.echo(f"{counted(found)} Explain one: {_one_of(text)}" if found else "No anomaly.")
+
+
+def _one_of(text: str) -> str:
+    return f"brokertrial explain {text} NUMBER"
+
+
+def counted(found: Sequence[FoundAnomaly]) -> str:
+    """`97 in all: 95 count against the broker, 2 do not.`"""
+    count = sum(one.counts for one in found)
+    rest = len(found) - count
+    counts = f"{count} count{'s' * (count == 1)} against the broker"
+    return f"{len(found)} in all: {counts}" + (f", {rest} do{'es' * (rest == 1)} not." if rest else ".")
 
 
 def _beside(place: RunLocation, history: History) -> Path:
@@ -154,18 +187,21 @@ class Explanation:
 
     place: str
     history: History
-    anomaly: Anomaly
-    held: bool
+    found: FoundAnomaly
     number: int
     total: int
     opinion: CrossCheck | None = None
     drawn: Path | None = None
     whole: str = ""
 
+    @property
+    def anomaly(self) -> Anomaly:
+        return self.found.anomaly
+
     @cached_property
     def minimum(self) -> Minimum | None:
         try:
-            return smallest(self.history, self.anomaly, self.held, PATIENCE_S)
+            return smallest(self.history, self.anomaly, self.found.judged, PATIENCE_S)
         except NotMinimised as whole:
             self.whole = str(whole)
             return None
@@ -212,13 +248,21 @@ class Explanation:
             return "Not a linearizability property; no Porcupine model applies."
         return self.opinion.sentence
 
+    @property
+    def _cause(self) -> str:
+        cause = ATTRIBUTION[self.anomaly.attribution]
+        return cause if self.found.counts or cause != "broker" else f"broker ({NOT_COUNTED} in this case)"
+
     def text(self) -> str:
         """For a terminal."""
         blocks = [
             ("", [f"{self.anomaly.name} ({self.number} of {self.total}) in {self.history.header.case}"]),
             ("Guarantee", list(self._promised())),
-            ("Observed", [*_filled(self.anomaly.sentence), f"Attribution: {ATTRIBUTION[self.anomaly.attribution]}."]),
-            ("Minimal counterexample", [*_filled(self.size), *rows(self.proof)]),
+            ("Observed", [*_filled(self.anomaly.sentence), f"Caused by: {self._cause}."]),
+            (
+                "Minimal counterexample (times in seconds since the case began)",
+                [*_filled(self.size), *rows(self.proof)],
+            ),
             ("Faults", list(self._faults())),
             ("Cross-check", _filled(self.second)),
         ]
@@ -259,7 +303,7 @@ class Explanation:
                 header=self.history.header,
                 number=self.number,
                 total=self.total,
-                attribution=ATTRIBUTION[self.anomaly.attribution],
+                cause=self._cause,
                 promise=self.promise,
                 definition=self.definition,
                 size=self.size,

@@ -12,7 +12,7 @@ from msgspec import structs
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.judge import judge
 from brokertrial.ci.cli import main
-from brokertrial.ci.commands.explain import chosen
+from brokertrial.ci.commands.explain import FoundAnomaly, chosen, counted
 from brokertrial.ci.errors import UserError
 from brokertrial.ci.reports.counterexample import counterexample
 from brokertrial.ci.reports.evidence import EvidenceTimeline, TimelineEntry, TimelineFault
@@ -86,11 +86,29 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str
     return end.value.code, captured.out, captured.err
 
 
-def test_without_an_anomaly_they_are_listed(lossy, capsys):
-    status, out, _ = told(capsys, str(lossy))
+def test_they_are_listed_with_what_does_not_count(lossy, capsys):
+    status, out, _ = told(capsys, str(lossy), "--list")
 
     assert status == 0
     assert re.search(r"^ +1  lost-write  \[prod-002\]  Value 41 ", out, re.M)
+    assert "in all: " in out and f"Explain one: brokertrial explain {lossy} NUMBER" in out
+
+
+def test_without_an_anomaly_the_first_is_explained(lossy, capsys, tmp_path):
+    status, out, _ = told(capsys, str(lossy), "--html", str(tmp_path / "page.html"))
+
+    assert status == 0
+    assert out.startswith("lost-write (1 of ") and "Minimised from 61 operations" in out
+
+
+def test_what_does_not_count_is_marked_and_counted():
+    guilty = FoundAnomaly(_anomaly(), True, True)
+    other, listed = guilty._replace(counts=False), FoundAnomaly(_anomaly(), False, False)
+    assert (guilty.note, listed.note) == ("", "  (informational)")
+    assert other.note == "  (not counted against the broker)"
+    assert counted([guilty]) == "1 in all: 1 counts against the broker."
+    assert counted([guilty, guilty, other]) == "3 in all: 2 count against the broker, 1 does not."
+    assert counted([listed, other]) == "2 in all: 0 count against the broker, 2 do not."
 
 
 def test_the_story_and_the_page(lossy, capsys, tmp_path):
@@ -99,7 +117,7 @@ def test_the_story_and_the_page(lossy, capsys, tmp_path):
 
     assert status == 0, err
     for words in ("Guarantee", "https://kafka.apache.org/", "Value 41", "Minimised from 61 operations to 2 operations",
-                  "Attribution: broker.", "Not a linearizability property; no Porcupine model applies.",
+                  "Caused by: broker.", "Not a linearizability property; no Porcupine model applies.",
                   "f1 kill leader(t,0)", "(op 41)  <- evidence", "(op 100)  <- evidence", str(page)):  # fmt: skip
         assert words in out
     assert NAME not in out.replace(str(page), "") and NAME not in page.read_text(encoding="utf-8")
