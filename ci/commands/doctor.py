@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,11 +39,28 @@ def doctor(target: str | None, clean: str | None, toxiproxy: str | None = None) 
         click.echo(f"{'extension':<14} {'works':<11} {place} ({held})")
     if left := tempdirs.left_behind():
         folders = f"{len(left)} temporary folder{'s' * (len(left) > 1)}"
-        click.echo(f"{'leftovers':<14} {folders} of processes that were killed: doctor --clean")
+        click.echo(f"{'leftovers':<14} {folders} of killed processes of this user, {_ages(left)}: doctor --clean")
     if orphans := escaped.orphans():
         processes = f"{len(orphans)} process{'es' * (len(orphans) > 1)}"
         click.echo(f"{'leftovers':<14} {processes} of nodes of runs that were killed: doctor --clean")
     return ExitStatus.FAILED if target and any(finding.state == "does not" for finding in found) else ExitStatus.PASSED
+
+
+def _ages(folders: Sequence[Path]) -> str:
+    """`3 min old`, `3 min to 2 h old`: when they were last written to."""
+    times = []
+    for folder in folders:
+        with suppress(OSError):  # removed meanwhile
+            times.append(folder.stat().st_mtime)
+    ages = dict.fromkeys(_age(time.time() - at) for at in sorted(times, reverse=True)[:: max(1, len(times) - 1)])
+    return f"{' to '.join(ages)} old" if ages else "gone meanwhile"
+
+
+def _age(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _with_extra(finding: ward.Ability) -> ward.Ability:

@@ -10,8 +10,9 @@ from brokertrial.suites.situations.pair_record import NO_EFFECT, PairProof, reco
 
 PROVEN, PARTLY, OUT, WITHOUT_EFFECT, UNKNOWN = "passed", "partly", "out", "no effect", "."
 LEGEND = (
-    f"{PROVEN}: all {DRAWS} draws on Apache Kafka; {PARTLY}: some; {OUT}: Apache Kafka does not pass it, so that it "
-    f"says nothing; {WITHOUT_EFFECT}: the situation changes nothing there; {UNKNOWN}: not tried yet"
+    f"{PROVEN}: on Apache Kafka in all {DRAWS} variants (draws) of the situation; {PARTLY}: in some; "
+    f"{OUT}: Apache Kafka does not pass it, so that it says nothing; "
+    f"{WITHOUT_EFFECT}: the situation changes nothing there; {UNKNOWN}: not tried yet"
 )
 
 

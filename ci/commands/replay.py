@@ -50,9 +50,15 @@ def replay(text: str, times: int, runs: Path, cases: Sequence[str] = ()) -> int:
         came_back = again is not None and not wanted.isdisjoint(_marks(again))
         same += came_back
         click.echo(f"replay {number} of {times}: {_said(again, came_back)}")
-    what = ", ".join(sorted(wanted)).rstrip(".")
-    click.echo(f"{same} of {times} reproduced {what}." + ("" if same else " Not reproduced."))
+    click.echo(_in_all(before, same, times))
     return ExitStatus.FAILED if failed and status != ExitStatus.INTERRUPTED else status
+
+
+def _in_all(before: CaseResult, same: int, times: int) -> str:
+    if before.verdict is Verdict.PASS:
+        return f"Passed again: {same} of {times}."
+    what = ", ".join(sorted(_marks(before))).rstrip(".")
+    return f"{same} of {times} reproduced {what}." + ("" if same else " Not reproduced.")
 
 
 def _once(options: RunOptions) -> tuple[CaseResult | None, int]:
@@ -74,6 +80,6 @@ def _said(result: CaseResult | None, came_back: bool) -> str:
     if result is None:
         return "no result"
     if came_back:
-        return "reproduced"
+        return "passed again" if result.verdict is Verdict.PASS else "reproduced"
     word = ", ".join(sorted(_marks(result))) if result.verdict is Verdict.FAIL else result.verdict.name.lower()
     return f"not reproduced ({word})"

@@ -40,6 +40,17 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
+def test_leftovers_are_of_this_user_and_have_an_age(leftover: Path) -> None:
+    said = CliRunner().invoke(cli, ["doctor"]).output
+    assert "1 temporary folder of killed processes of this user, 60 min old: doctor --clean" in said
+    older = leftover.with_name(f"brokertrial-older{SUFFIX}")
+    older.mkdir()
+    os.utime(older, (older.stat().st_mtime - 5 * 3_600,) * 2)
+    assert "2 temporary folders of killed processes of this user, 60 min to 5 h old" in (
+        CliRunner().invoke(cli, ["doctor"]).output
+    )
+
+
 def test_leftovers_go_without_a_run(leftover: Path) -> None:
     said = CliRunner().invoke(cli, ["doctor", "--clean"])
     assert (said.exit_code, said.output) == (0, "Removed temporary folders of processes that were killed: 1.\n")

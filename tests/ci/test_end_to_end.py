@@ -88,7 +88,7 @@ def test_check_offers_the_nearest_case(made: Path) -> None:
 def test_replay_says_how_many_of_how_many(made: Path) -> None:
     done = brokertrial(made, "replay", f"runs/{only_run(made).name}/offsets.by-time-within-a-batch", "--runs", "again")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 of 1 reproduced pass." in done.stdout
+    assert "Passed again: 1 of 1." in done.stdout
 
 
 def test_a_part_of_a_history_that_was_cut_is_refused(made: Path, tmp_path: Path) -> None:
