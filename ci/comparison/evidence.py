@@ -18,6 +18,7 @@ from brokertrial.ci.reports.causes import causes
 from brokertrial.ci.reports.counterexample import counterexample
 from brokertrial.ci.reports.details import commands, passed_on_kafka
 from brokertrial.ci.reports.excerpt import ExcerptLine, excerpt
+from brokertrial.ci.reports.fault_words import worded_line
 from brokertrial.ci.reports.timeline import timeline
 from brokertrial.suites.reasons import label
 from brokertrial.suites.result import CaseResult, Evidence
@@ -89,7 +90,7 @@ class Article:
     @property
     def lines(self) -> list[Evidence]:
         """Evidence of one line each."""
-        return [entry for entry in self.result.evidence if "\n" not in entry.text][:LINES]
+        return [worded_line(entry) for entry in self.result.evidence if "\n" not in entry.text][:LINES]
 
     @property
     def messages(self) -> list[Message]:

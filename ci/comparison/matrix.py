@@ -18,6 +18,7 @@ from brokertrial.ci.comparison.column import Column
 from brokertrial.ci.comparison.severity import WORDS, worst_harm
 from brokertrial.ci.comparison.standing import DECIDED, FAILED, NEEDS_A_LOOK, Standing, standing_of, worst
 from brokertrial.ci.reports.causes import HarmKind
+from brokertrial.ci.reports.guarantee_rows import area_title
 from brokertrial.suites.guarantees import Guarantee, registry
 from brokertrial.suites.result import CaseResult
 
@@ -213,5 +214,5 @@ def areas(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """The rows by the area of their guarantee."""
     found: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.guarantee.area, []).append(row)
+        found.setdefault(area_title(row.guarantee.area), []).append(row)
     return found

@@ -12,6 +12,7 @@ from brokertrial.ci.reports.causes import Cause
 from brokertrial.ci.reports.details import commands, passed_on_kafka
 from brokertrial.ci.reports.excerpt import ExcerptLine, excerpt
 from brokertrial.ci.reports.exchange_steps import ExchangeStep
+from brokertrial.ci.reports.fault_words import worded_line
 from brokertrial.ci.reports.known import KnownFailure
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.ci.reports.shown_steps import Gap, shown
@@ -74,7 +75,7 @@ class Card:
     @property
     def lines(self) -> list[Evidence]:
         """Evidence of one line each."""
-        return [entry for entry in self.result.evidence if "\n" not in entry.text]
+        return [worded_line(entry) for entry in self.result.evidence if "\n" not in entry.text]
 
     @property
     def messages(self) -> list[ShownMessage]:

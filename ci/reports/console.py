@@ -17,6 +17,7 @@ from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports import informational, known_failures
 from brokertrial.ci.reports.causes import by_harm, causes, ways_of
 from brokertrial.ci.reports.details import bounded, brief, details, headline
+from brokertrial.ci.reports.fault_words import worded
 from brokertrial.ci.reports.left_out import CHOSEN, by_reason, chosen_by
 from brokertrial.ci.reports.run_state import RunState
 from brokertrial.suites.events import (
@@ -262,7 +263,7 @@ class ActiveCase:
         said += [f"attempt {self.started.attempt}"] if self.started.attempt > 1 else []
         said += [self.phase] if self.phase else []
         if self.progress:
-            said += [f"{self.progress.acked:,} acknowledged", *(f"! {fault}" for fault in self.progress.active)]
+            said += [f"{self.progress.acked:,} acknowledged", *(f"! {worded(fault)}" for fault in self.progress.active)]
         return said
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.reports import informational
 from brokertrial.ci.reports.excerpt import excerpt
+from brokertrial.ci.reports.fault_words import worded_line
 from brokertrial.suites.guarantees import registry
 from brokertrial.suites.reasons import label as in_words
 from brokertrial.suites.result import CaseResult, Evidence
@@ -71,21 +72,30 @@ def brief(result: CaseResult, place: str, same_as: str = "") -> str:
         return f"{head}  same cause as {same_as}"
     said = "\n".join(_anomaly_lines(result, 1)) or _reason(result)
     lines = _first(said.splitlines(), MOST_REASON_LINES)
-    shown = [entry for entry in result.evidence if "\n" not in entry.text][:BRIEF]
+    shown = [entry for entry in _of_first(result) if "\n" not in entry.text][:BRIEF]
     lines += list(_proof_lines(shown))
     if not shown:
         lines += [line for entry in _at_fault(result.evidence) for line in _message(entry, BRIEF)]
-    return bounded("\n".join([head, *filter(None, lines)]) + "\n", result, place)
+    return bounded("\n".join([head, *filter(None, lines)]) + "\n", result, place, more=bool(result.history))
 
 
-def bounded(text: str, result: CaseResult, place: str) -> str:
-    """A text about one case, cut in length and in width for a console; where it was cut it says where the rest is."""
+def _of_first(result: CaseResult) -> list[Evidence]:
+    """The evidence of the anomaly that is named, with the faults around it; the result has that of some."""
+    if not result.anomalies:
+        return list(result.evidence)
+    first = result.anomalies[0].operations
+    return [entry for entry in result.evidence if entry.op is None or entry.op in first]
+
+
+def bounded(text: str, result: CaseResult, place: str, more: bool = False) -> str:
+    """A text about one case, cut in length and in width for a console. Where it was cut, or there is `more`, it says
+    where that is."""
     lines = text.splitlines()
     kept = [line if len(line) <= MOST_COLUMNS else line[: MOST_COLUMNS - 1] + CUT for line in _first(lines, MOST_LINES)]
-    if not any(line.endswith(CUT) for line in kept):
+    if not more and not any(line.endswith(CUT) for line in kept):
         return text
     command = next(iter(commands(result, place)), "")
-    rest = f"`{command}` and the report show all of it." if command else f"{place}/report.html has all of it."
+    rest = f"`{command}` and the report show more." if command else f"{place}/report.html has all of it."
     return "\n".join([*kept, f"{INDENT}{rest}"]) + "\n"
 
 
@@ -139,6 +149,7 @@ def _reason(result: CaseResult) -> str:
 
 
 def _proof_lines(evidence: Sequence[Evidence]) -> Iterator[str]:
+    evidence = list(map(worded_line, evidence))
     lines = [entry for entry in evidence if "\n" not in entry.text]
     what, text, outcome = _widths(lines)
     messages = 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.minimise.part import CONTEXT, HistorySlice
+from brokertrial.ci.reports.fault_words import worded
 from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Batch, Event, Membership, Operation, Record
 from brokertrial.histories.windows import fault_windows
@@ -194,4 +195,4 @@ def _faults(history: History, begin: int, end: int) -> Iterator[TimelineFault]:
     """The faults that were active at any moment between these two."""
     for window in fault_windows(history.rows("events"), history.header.schedule):
         if window.begin_ns <= end and window.end_ns >= begin:
-            yield TimelineFault(window.begin_ns, window.end_ns, window.name)
+            yield TimelineFault(window.begin_ns, window.end_ns, worded(window.name))

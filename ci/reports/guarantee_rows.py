@@ -10,6 +10,13 @@ from brokertrial.ci.reports.cards import KINDS, Card
 from brokertrial.suites.guarantees import Guarantee, registry
 
 ATTENTION = ("fail", "warned", "inconclusive")
+TITLES = {"groups_848": "groups, KIP-848"}
+"""Areas whose name in the registry is no word."""
+
+
+def area_title(area: str) -> str:
+    """An area as a page calls it."""
+    return TITLES.get(area, area)
 
 
 @dataclass(frozen=True)
@@ -26,19 +33,35 @@ class GuaranteeRow:
 
 @dataclass(frozen=True)
 class GuaranteeArea:
-    """The guarantees of one area; open when something in it needs a look."""
+    """The guarantees of one area, and how the cases ended that decide them."""
 
     name: str
     rows: list[GuaranteeRow]
 
     @property
-    def open(self) -> bool:
-        return any(card.kind in ATTENTION for row in self.rows for card in row.cards)
+    def title(self) -> str:
+        return area_title(self.name)
+
+    @property
+    def deciding(self) -> str:
+        """`3 guarantees, 4 cases`: a case may decide several, and be of another area."""
+        counts = ((len(self.rows), "guarantee"), (len(self._kinds), "case"))
+        return ", ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in counts)
+
+    @property
+    def counts(self) -> list[tuple[str, str]]:
+        """How many of the cases ended so, in words, with the class of what needs a look."""
+        kinds = self._kinds
+        return [
+            (kind if kind in ATTENTION else "", f"{kinds.count(kind)} {word}")
+            for kind, (_, word) in KINDS.items()
+            if kind in kinds
+        ]
 
     @cached_property
-    def summary(self) -> str:
-        kinds = [card.kind for card in {card.anchor: card for row in self.rows for card in row.cards}.values()]
-        return ", ".join(f"{kinds.count(kind)} {word}" for kind, (_, word) in KINDS.items() if kind in kinds)
+    def _kinds(self) -> list[str]:
+        """Of every case that decides one of them, once."""
+        return [card.kind for card in {card.anchor: card for row in self.rows for card in row.cards}.values()]
 
 
 def guarantee_areas(cards: Sequence[Card]) -> list[GuaranteeArea]:

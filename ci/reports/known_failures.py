@@ -39,8 +39,10 @@ def new_lines(state: RunState) -> list[str]:
 def pointer(state: RunState) -> str:
     """Where the entries are that would make these failures known; empty where nothing failed."""
     count = new_lines(state).count("[[known]]")
+    failed = len(state.tally.failed)
     if not count or state.in_gate:
         return ""
     entries = f"{count} entries" if count > 1 else "the entry"
     into = as_typed(Path(state.known.path)) if state.known.path else "your --known file"
-    return f"To accept these failures as known: copy {entries} from {state.place}/{NAME} into {into}."
+    several = " A case that fails in several ways has an entry for each; all are needed." if count > failed else ""
+    return f"To accept these failures as known: copy {entries} from {state.place}/{NAME} into {into}.{several}"

@@ -12,9 +12,14 @@ CHOSEN = (NOT_SELECTED, "deselected")  # by the user, who knows
 
 def chosen_by(run: RunStarted) -> str:
     """The profile; where cases were named, they ran whatever the profile, which is only the size of each."""
-    if any(left.reason == NOT_SELECTED for left in run.left_out):
-        return f"named by --select, each in the size of {run.profile}"
+    if is_named(run):
+        return f"named by --select, each as large as in profile {run.profile}"
     return f"profile {run.profile}"
+
+
+def is_named(run: RunStarted) -> bool:
+    """Whether the cases were named by --select."""
+    return any(left.reason == NOT_SELECTED for left in run.left_out)
 
 
 def by_reason(left_out: Iterable[LeftOut], named: int, without: Collection[str] = ()) -> Iterator[str]:

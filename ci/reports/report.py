@@ -21,6 +21,7 @@ from brokertrial.ci.reports.case_views import CaseViews
 from brokertrial.ci.reports.causes import Cause, causes
 from brokertrial.ci.reports.guarantee_rows import guarantee_areas
 from brokertrial.ci.reports.known_failures import NAME as KNOWN_FAILURES
+from brokertrial.ci.reports.left_out import is_named
 from brokertrial.ci.reports.run_state import RunState, host, suite_version
 from brokertrial.suites.events import CaseFinished, RunEvent, RunFinished
 from brokertrial.suites.exit_status import ExitStatus
@@ -143,7 +144,8 @@ def _strip(state: RunState) -> list[tuple[str, str]]:
         ("reported version", run.target_version or "not stated"),
         ("started", f"{run.started_at[:19].replace('T', ' ')} UTC"),
         ("duration", f"{state.end.duration_s:.0f} s" if state.end else "not finished"),
-        ("profile", run.profile),
+        ("cases", "named by --select") if is_named(run) else ("profile", run.profile),
+        *([("size of each", f"as in profile {run.profile}")] if is_named(run) else []),
         ("seed", str(run.seed)),
         ("suite", f"brokertrial {suite_version()}"),
         ("machine", f"{machine['system']}, {machine['machine']}, {machine['cores']} cores, {machine['memory']}"),

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from brokertrial.ci.reports.fault_words import worded
 from brokertrial.histories.availability import QUERY, TICK_NS, Profile, ProfileRow, Sums, profile, series
 from brokertrial.histories.header import HistoryRefused
 from brokertrial.histories.reader import History
@@ -70,7 +71,7 @@ def load_picture(rows: Iterable[ProfileRow], history: History, profile: Profile 
     sums, short = Sums(rows, history.title.started_ns), shortening_of(history)
     buckets, length = slots(max([float((sums.last.max() - sums.start) / 1e9), *(w.healed_s for w in profile.windows)]))
     rate, median, slow = (np.array(values) for values in series(sums, buckets, length))
-    shades = (Shade(w.begin_s, w.healed_s, short(f"fault {w.window} {w.text}")) for w in profile.windows)
+    shades = (Shade(w.begin_s, w.healed_s, short(f"fault {w.window} {worded(w.text)}")) for w in profile.windows)
     return draw(Series(length, rate, median, slow, tuple(shades)))
 
 

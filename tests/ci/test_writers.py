@@ -253,7 +253,8 @@ def test_the_file_of_known_failures_is_called_by_its_name(
          ["736 cases: not in the smoke profile"]),
         ([LeftOut("a/1", "not in the smoke profile"), LeftOut("a/2", "too long"), LeftOut("a/3", "too long")],
          "profile smoke", ["a/1: not in the smoke profile", "a/2, a/3: too long"]),
-        ([LeftOut("a/1", "not selected")], "named by --select, each in the size of smoke", ["a/1: not selected"]),
+        ([LeftOut("a/1", "not selected")], "named by --select, each as large as in profile smoke",
+         ["a/1: not selected"]),
     ],
 )  # fmt: skip
 def test_what_was_not_run_is_one_line_a_reason(
