@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,16 @@ def test_a_kill_a_pause_and_a_stop_reach_it(words: tuple[str, ...], tmp_path: Pa
     found = {line.split()[0]: line.split()[1] for line in done.stdout.splitlines()}
     assert {ability: found[ability] for ability in CONTROLS} == dict.fromkeys(CONTROLS, "works"), done.stdout
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_the_command_stops_the_broker(number: signal.Signals, tmp_path: Path) -> None:
+    command = [COMMAND, "broker", "node", "--data", str(tmp_path / "data")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["ready"]
+        process.send_signal(number)
+        assert process.wait(timeout=30) == 0
 
 
 def test_cases_that_disturb_it_are_decided(tmp_path: Path) -> None:
