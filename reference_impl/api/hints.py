@@ -28,4 +28,6 @@ def endpoints(node: Broker, parts: Iterable[Struct]) -> list[dict[str, Any]]:
     if bugs.on("X06"):
         named = set(sorted(named)[:1])
     live = node.live_brokers()
+    if bugs.on("B85"):
+        live = {one.id: one.peers for one in node.image.brokers.values()}
     return [{"node_id": one, "host": live[one][0], "port": live[one][1]} for one in sorted(named) if one in live]

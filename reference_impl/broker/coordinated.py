@@ -169,7 +169,8 @@ async def _once_settled(
     if wrong is None:
         return part
     gone = wrong == errors.NOT_LEADER_OR_FOLLOWER
-    return kind.refuse(request, context, errors.NOT_COORDINATOR if gone else errors.COORDINATOR_NOT_AVAILABLE)
+    late = wrong if bugs.on("B87") else errors.COORDINATOR_NOT_AVAILABLE
+    return kind.refuse(request, context, errors.NOT_COORDINATOR if gone else late)
 
 
 # How each API is asked and refused

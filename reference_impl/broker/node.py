@@ -247,8 +247,8 @@ class Node:
         for partition in self.replicas:
             partition.log.flush()
 
-    def _take_settings(self) -> None:
-        self.config.dynamic = self.image.broker_configs.get(str(self.node_id), {})
+    def _take_settings(self, named: str = "") -> None:
+        self.config.dynamic = self.image.broker_configs.get((bugs.on("B91") and named) or str(self.node_id), {})
         self.config.of_all = self.image.broker_configs.get("", {})
 
     # Metadata
@@ -256,7 +256,7 @@ class Node:
     def _on_record(self, record: JsonRecord) -> None:
         """One more record of the metadata log has been applied."""
         if record["kind"] == "broker_configs":
-            self._take_settings()
+            self._take_settings(record["name"])
             self._cleaner.settings_changed()
         self.replicas.on_record(record)
         if record["kind"] == "topic_deleted":

@@ -305,4 +305,6 @@ class Controller:
 
     def _unclean(self, topic: TopicImage) -> bool:
         name = "unclean.leader.election.enable"
+        if name not in topic.configs and bugs.on("B89"):
+            return bool(self._config.given(name))
         return bool(self._config.topic(topic.configs, name) or (bugs.on("B84") and self._config[name]))

@@ -296,7 +296,7 @@ def _watch_revocation(group: ConsumerGroup, member: ConsumerMember, now: int) ->
 def _refresh(group: ConsumerGroup, topics: Catalogue, changes: list[GroupChange], *, bump: bool) -> None:
     """Raises the group epoch when a subscription or the topics behind it have changed."""
     group.topics = resolved(group, topics)
-    seen = _hash((name, *topics[name][bugs.on("V13") :]) for name in group.topics)
+    seen = topics_hash(group.topics, topics)
     if seen != group.metadata_hash and not (bugs.on("M24h") and group.metadata_hash):
         group.metadata_hash, bump = seen, True
     if bump or group.epoch == 0:
@@ -332,6 +332,11 @@ def _may_own(member: ConsumerMember, topics: Catalogue) -> Parts:
     pattern = Pattern(member.regex) if member.regex else None
     names = [n for n in topics if n in member.names or (pattern is not None and pattern.matches(n))]
     return frozenset((topics[n][0], index) for n in names for index in range(topics[n][1]))
+
+
+def topics_hash(names: Iterable[str], topics: Catalogue) -> int:
+    """Of these topics as they are now."""
+    return _hash((name, *topics[name][bugs.on("V13") :]) for name in names)
 
 
 def _hash(facts: Iterable[tuple[object, ...]]) -> int:

@@ -84,6 +84,8 @@ class ConsumerGroups:
         """Starts the sessions of a group that was just read back."""
         if not bugs.on("B75"):
             group.topics = consumer_heartbeat.resolved(group, self._catalogue())
+        if bugs.on("B90"):
+            group.metadata_hash = consumer_heartbeat.topics_hash(group.topics, self._catalogue())
         limits = self.limits("" if bugs.on("D79") else group.group_id)
         consumer_heartbeat.loaded(group, self._now(), limits)
         self._arm(group)

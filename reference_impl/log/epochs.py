@@ -60,7 +60,7 @@ class LeaderEpochs:
         if epoch == self._entries[-1][0] or bugs.on("M32b"):
             return self._entries[-1][0], log_end
         later = [entry for entry in self._entries if entry[0] > epoch]
-        if not later:
+        if not later or (len(later) == len(self._entries) and bugs.on("B86")):
             return UNKNOWN
         floor = [entry for entry in self._entries if entry[0] <= epoch]
         return (floor[-1][0] if floor else epoch), later[0][1]

@@ -120,6 +120,7 @@ class Member:
     def __init__(self, cluster: InProcessCluster, node_id: int) -> None:
         self._cluster, self.node_id = cluster, node_id
         self.port, self.ready, self.failure = 0, False, ""
+        self.peers = ("127.0.0.1", next(cluster.ports))  # other brokers have a listener of their own, as in networks
         self.loop: NodeLoop | None = None
         self.ends: set[End] = set()
         self._chosen: Mapping[str, str] = {}
@@ -147,6 +148,7 @@ class Member:
             settings={**self._cluster.settings, **self._chosen},
             controller_only=is_controller,
             controller=None if is_controller else self._cluster.members[CONTROLLER].address,
+            peers=None if is_controller else self.peers,
         )
         self._node = Node(config, clock, self._cluster.rng)
         self.loop.create_task(self._node.start()).add_done_callback(self._started)
@@ -273,7 +275,7 @@ class InProcessCluster:
         raise Ended
 
     def _member_at(self, port: int) -> Member | None:
-        return next((one for one in self.members.values() if one.port == port), None)
+        return next((one for one in self.members.values() if port in (one.port, one.peers[1])), None)
 
     async def _open_connection(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         loop = asyncio.get_running_loop()
