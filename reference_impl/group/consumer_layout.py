@@ -94,8 +94,9 @@ def replay(group: ConsumerGroup, key: ConsumerKey, record: bytes | None) -> None
             group.put(_wishes(group.members.get(key.member) or ConsumerMember(key.member), value))
         elif key.member in group.members:
             group.remove(key.member)
-    elif key.kind == PROGRESS and key.member in group.members:
-        member = group.members[key.member]
+    elif key.kind == PROGRESS and (value is not None or key.member in group.members):
+        # compaction may leave it before the member's wishes, where those are newer
+        member = group.members.get(key.member) or ConsumerMember(key.member)
         group.put(_without_progress(member) if value is None else _progress(member, value))
 
 

@@ -319,13 +319,17 @@ class PartitionLog:
     # Stopping
 
     def write_snapshot(self) -> None:
-        """Saves the producers as they are at the log's end; the two newest snapshots stay."""
+        """Saves the producers as they are at the log's end. This snapshot stays, and that of each segment's beginning:
+        from there a segment is read again after a kill, however often the log was closed since.
+        """
         if not self.folder.exists():
             return
         path = self.folder / f"{self.end_offset:020d}.snapshot"
         synced.write_whole(path, self.producers.snapshot())
-        for old in sorted(self.folder.glob("*.snapshot"))[:-2]:
-            old.unlink(missing_ok=True)
+        kept = {self.end_offset, *(segment.base_offset for segment in self.segments)}
+        for old in self.folder.glob("*.snapshot"):
+            if int(old.stem) not in kept:
+                old.unlink(missing_ok=True)
 
     def close(self, *, clean: bool) -> None:
         """Closes the files; a clean close leaves what the next start needs to skip recovery."""

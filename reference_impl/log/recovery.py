@@ -151,9 +151,11 @@ def _keep_a_torn_batch(log: PartitionLog) -> None:
 
 
 def restore_producers(log: PartitionLog, rebuilt: list[Segment]) -> None:
-    """Takes the newest snapshot that is not ahead of what must be read again, and follows the log from there."""
+    """Takes the newest snapshot that is not ahead of what must be read again, and follows the log from there; without
+    one from its first segment on, for a transaction may have begun below the log's start, and ended above.
+    """
     replay_limit = rebuilt[0].base_offset if rebuilt else log.end_offset
-    begin = rebuilt[0].base_offset if rebuilt and bugs.on("B44") else log.start_offset
+    begin = log.segments[0].base_offset
     for path in sorted(log.folder.glob("*.snapshot"), reverse=True):
         at = int(path.stem)
         if at > log.end_offset or at > replay_limit:

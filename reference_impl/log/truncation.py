@@ -56,4 +56,6 @@ def _rebuild(log: PartitionLog) -> None:
     if bugs.on("J04"):
         log.active.forget_aborted()
         indexed = []
+    if bugs.on("B44"):
+        log.active.path.with_suffix(".snapshot").write_bytes(b"")
     restore_producers(log, indexed)

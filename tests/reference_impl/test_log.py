@@ -165,6 +165,40 @@ def test_a_transaction_that_the_log_begins_within_stays_aborted_after_a_kill(tmp
     again.close(clean=False)
 
 
+def test_a_transaction_that_ended_above_the_start_began_where_it_began_also_after_a_kill(tmp_path: Path) -> None:
+    log = open_log(tmp_path, LogSettings(), T, clean=True)
+    append(log, batch(2, 0, pid=1, seq=0, txn=True))
+    append(log, batch(2, 2, pid=1, seq=2, txn=True))
+    marker(log, 1, "ABORT")  # offset 4
+    log.advance_start(2)
+    log.close(clean=False)
+    again = open_log(tmp_path, LogSettings(), T, clean=False)
+    assert [(a.producer_id, a.first_offset) for a in again.aborted(2, again.end_offset)] == [(1, 0)]
+    again.close(clean=False)
+
+
+def test_what_was_known_where_a_segment_begins_is_known_after_many_stops_and_a_kill(tmp_path: Path) -> None:
+    log = open_log(tmp_path, SMALL, T, clean=True)
+    append(log, batch(2, 0, pid=7, seq=0))
+    while len(log.segments) < 4:
+        append(log, batch(1, log.end_offset, pid=8, seq=log.end_offset - 2))
+    log.settings = LogSettings(segment_bytes=400, retention_bytes=log.size - log.segments[0].size)
+    assert log.apply_retention(T, log.end_offset) == 1
+    log.settings = LogSettings()
+    for _ in range(3):
+        log.close(clean=True)
+        log = open_log(tmp_path, LogSettings(), T, clean=True)
+        append(log, batch(1, log.end_offset, pid=8, seq=log.end_offset - 2))
+    log.close(clean=False)
+
+    again = open_log(tmp_path, LogSettings(), T, clean=False)
+    assert again.producers.entries == log.producers.entries and set(log.producers.entries) == {7, 8}
+    bases = [segment.base_offset for segment in again.segments]
+    found = sorted(int(snapshot.stem) for snapshot in tmp_path.glob("*.snapshot"))
+    assert found == [*bases, again.end_offset - 1], "one for each segment, and that of the newest stop"
+    again.close(clean=False)
+
+
 def test_aborted_transactions_touch_only_what_they_overlap(tmp_path: Path) -> None:
     log = open_log(tmp_path, LogSettings(), T, clean=True)
     append(log, batch(2, 0, pid=1, seq=0, txn=True))

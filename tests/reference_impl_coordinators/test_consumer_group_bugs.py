@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +13,7 @@ from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group import consumer_heartbeat, consumer_layout
 from brokertrial.reference_impl.group.commits import commit_refusal
 from brokertrial.reference_impl.group.consumer import NOTHING, ConsumerGroup, Parts
-from brokertrial.reference_impl.group.consumer_effects import Beat, Refusal
+from brokertrial.reference_impl.group.consumer_effects import Beat, GroupChange, Refusal
 from brokertrial.reference_impl.group.consumer_heartbeat import ConsumerLimits, Heartbeat
 
 TOPIC = uuid.UUID(int=1)
@@ -110,6 +111,28 @@ def test_a_planted_bug_changes_what_members_are_told(bug: str) -> None:
     healthy = PROBES[bug](Bench())
     bugs.plant(f"{bug}:every=1")
     assert PROBES[bug](Bench()) != healthy
+
+
+def test_a_group_is_the_same_in_whatever_order_compaction_leaves_its_records() -> None:
+    """Of each key the newest record stays where it is: a member's wishes may come behind its progress."""
+    bench = Bench()
+    changes: list[GroupChange] = []
+    for epoch, names in ((0, {"t", "u"}), (1, {"t"})):
+        asked = Heartbeat("a", epoch, "i", rebalance_timeout_ms=5_000, names=frozenset(names), owned=NOTHING)
+        answer = consumer_heartbeat.heartbeat(bench.group, asked, {"t": (TOPIC, 2)}, 0, LIMITS)
+        assert isinstance(answer, Beat)
+        changes += answer.changes
+    newest = dict(consumer_layout.rows("g", changes, 1))
+    assert len(newest) == 5
+    for rows in itertools.permutations(newest.items()):
+        saved = ConsumerGroup("g")
+        for key, value in rows:
+            parsed = consumer_layout.read_key(key)
+            assert parsed is not None
+            consumer_layout.replay(saved, parsed, value)
+        assert (saved.members, saved.static) == (bench.group.members, bench.group.static)
+        assert (saved.target, saved.owners) == (bench.group.target, bench.group.owners)
+        assert (saved.epoch, saved.assignment_epoch, saved.state) == (2, 2, bench.group.state)
 
 
 def test_a_static_member_that_is_replaced_leaves_nothing_behind_in_the_log() -> None:

@@ -172,7 +172,9 @@ class Machine(RuleBasedStateMachine):
         self.group = self.saved
         self.saved = ConsumerGroup("g")
         consumer_heartbeat.loaded(self.group, self.now, LIMITS)
-        for key, value in _whole(self.group):
+        rows = _whole(self.group)
+        self.rng.shuffle(rows)  # as compaction may leave them
+        for key, value in rows:
             parsed = consumer_layout.read_key(key)
             assert parsed is not None
             consumer_layout.replay(self.saved, parsed, value)
