@@ -69,7 +69,7 @@ def test_it_is_judged_again_and_replayed(environment: Environment, finished: Pat
     again = environment.run("check", str(finished), cwd=tmp_path)
     assert again.returncode == 0 and "2 passed" in again.stdout, again.stdout + again.stderr
     replayed = environment.run("replay", f"{finished}/{TRIAL}", cwd=tmp_path)
-    assert replayed.returncode == 0 and "1 of 1 reproduced pass" in replayed.stdout, replayed.stdout + replayed.stderr
+    assert replayed.returncode == 0 and "Passed again: 1 of 1." in replayed.stdout, replayed.stdout + replayed.stderr
 
 
 def test_without_a_proof_it_can_only_warn_and_with_one_it_accuses(environment: Environment, tmp_path: Path) -> None:

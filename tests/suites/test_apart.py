@@ -44,6 +44,7 @@ class LiveTape:
 
 class SilentWire:
     last_shown = LastShown()
+    kept: tuple[BaseException, ...] = ()
 
 
 def tried(path: Path, network: CountedNetwork | None, inside: Callable[[], None]) -> None:

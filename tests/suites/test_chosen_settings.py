@@ -50,6 +50,7 @@ class OneWire:
     def __init__(self) -> None:
         self.chosen_settings: set[str] = set()
         self.last_shown = LastShown()
+        self.kept: list[BaseException] = []
 
     def drop_lines(self, _node: int) -> None:
         """There are none."""
