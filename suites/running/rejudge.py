@@ -29,6 +29,7 @@ from brokertrial.suites.probe.transcript import read_transcript
 from brokertrial.suites.proving.proof_record import proof_of
 from brokertrial.suites.result import CaseResult, Evidence, Outcome, Reason
 from brokertrial.suites.running.attempts import attempt_of, severity
+from brokertrial.suites.running.fresh_start import NOT_ITS_OWN
 from brokertrial.suites.situations import situation_of
 from brokertrial.suites.situations.pairs import case_named
 from brokertrial.suites.targets.effects import OUT_OF_REACH
@@ -42,8 +43,10 @@ class NotOurs(HistoryRefused):
 
 
 def can_be_judged_again(before: CaseResult) -> bool:
-    """Whether a history says enough: not where a fault did not reach the broker, which only the run could see."""
-    return before.reason is None or before.reason.kind != OUT_OF_REACH
+    """Whether a history says enough: not where only the run could see what decided, a fault that did not reach the
+    broker, or a node that did not start again once the case was over."""
+    why = before.reason
+    return why is None or not (why.kind == OUT_OF_REACH or why.sentence.startswith(NOT_ITS_OWN))
 
 
 def judge_stored(folder: Path | str, put: JudgeFunction | None = None) -> CaseResult:

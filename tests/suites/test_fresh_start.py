@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from brokertrial.checkers.verdict import Verdict
+from brokertrial.suites.case import by_id
 from brokertrial.suites.outcome import failed, passed
 from brokertrial.suites.probe.target_condition import UNSETTLED
+from brokertrial.suites.result import CaseResult
 from brokertrial.suites.running.fresh_start import COSTS_AT_MOST_S, WITHOUT, FreshStart
+from brokertrial.suites.running.rejudge import can_be_judged_again
 from brokertrial.suites.targets import TargetNotReady
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.process import LaunchPlan, NodeEnded
@@ -59,6 +62,9 @@ def test_a_node_that_ends_over_its_own_data_fails_the_case(tmp_path: Path) -> No
     assert [line.text for line in outcome.evidence] == ["cannot read its index"]
     assert outcome.warnings and outcome.warnings[0].endswith(WITHOUT)
     assert fresh_start.upon(passed()) == passed(), "said once"
+    stored = CaseResult.of(by_id()["offsets/ends"], outcome)
+    assert not can_be_judged_again(stored), "its history shows a case that passed"
+    assert can_be_judged_again(CaseResult.of(by_id()["offsets/ends"], failed("died", "the target died of Fetch v1")))
 
 
 def test_one_that_is_too_slow_proves_nothing(tmp_path: Path) -> None:
