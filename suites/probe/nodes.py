@@ -74,11 +74,10 @@ class Nodes:
         self._node_controls = dict(node_controls)
         self._controllers = controllers
         self.hurt = False
-        self.stands = False
-        """Something was false before a further act, when no leadership had moved by itself; else `moved` says which."""
-        self.moved = ""
-        self._looked_at = 0
         """Whether the case stopped or froze one."""
+        self._moved_before: str | None = None
+        """What had moved by itself, or nothing, when something was false and a further act followed; None before."""
+        self._looked_at = 0
         self._down: list[int] = []
         self._paused: list[int] = []
         self._chosen: list[int] = []
@@ -200,6 +199,10 @@ class Nodes:
                 found[node] = int(text)
         return found
 
+    def moved_by_itself(self) -> str:
+        """A leadership that moved by itself after the last act and explains what is false; empty where none does."""
+        return moved_by_itself(self._wire) if self._moved_before is None else self._moved_before
+
     def heal(self) -> None:
         """Brings back what the case left down; done by the runner after every case."""
         self.zookeeper.heal()
@@ -216,20 +219,19 @@ class Nodes:
             self.stop_and_start(node)
 
     def _do(self, what: str, node: int, act: Callable[[NodeControl], None], must_work: bool = True) -> str:
-        self._keep_what_stands()
+        self._look_for_moves()
         self._wire.last_shown.clear()
         outcome = self._exchanger.act(f"{what} {node}", lambda: self._outcome(node, act))
         if must_work and outcome != DONE:
             raise Unclear("suite", f"{what} of node {node} did not work: {outcome}")
         return outcome
 
-    def _keep_what_stands(self) -> None:
-        """What moves after this act explains nothing that was false before it."""
+    def _look_for_moves(self) -> None:
+        """What moves after this act explains nothing that was false before it; what nothing explained once stands."""
         kept, before = len(self._wire.kept), self._looked_at
         self._looked_at = kept
-        if kept > before and self.hurt and not self.stands:
-            self.moved = moved_by_itself(self._wire)
-            self.stands = not self.moved
+        if kept > before and self.hurt and self._moved_before != "":
+            self._moved_before = moved_by_itself(self._wire)
 
     def _outcome(self, node: int, act: Callable[[NodeControl], None]) -> str:
         if node not in self._node_controls:

@@ -28,7 +28,6 @@ from brokertrial.suites.probe.failures import (
     Unclear,
 )
 from brokertrial.suites.probe.harm import harm_in
-from brokertrial.suites.probe.moved_leaders import moved_by_itself
 from brokertrial.suites.probe.naming import shortened
 from brokertrial.suites.probe.nodes import Nodes
 from brokertrial.suites.probe.parts import with_parts
@@ -125,8 +124,7 @@ def _judged_to_the_end(
 ) -> Outcome:
     outcome = with_parts(_judged(lambda: _run(case, wire, nodes), wire, exchanger, target), wire)
     outcome = excused(outcome, case.id, wire.case_context.known)
-    may_follow = outcome.verdict is Verdict.FAIL and nodes.hurt and not nodes.stands
-    if may_follow and (moved := nodes.moved or moved_by_itself(wire)):
+    if outcome.verdict is Verdict.FAIL and nodes.hurt and (moved := nodes.moved_by_itself()):
         outcome = unsettled(outcome, f"{moved} was moved by the broker after the nodes were back")
     healed = _judged(nodes.heal, wire, exchanger, target)
     if outcome.verdict is Verdict.PASS and healed.verdict is not Verdict.PASS:
