@@ -20,10 +20,17 @@ def passed() -> Outcome:
 
 
 def failed(
-    kind: str, sentence: str, evidence: tuple[Evidence, ...] = (), *, about: str = "", ours: str = "", step: str = ""
+    kind: str,
+    sentence: str,
+    evidence: tuple[Evidence, ...] = (),
+    *,
+    about: str = "",
+    ours: str = "",
+    step: str = "",
+    guarantees: tuple[str, ...] = (),
 ) -> Outcome:
     """One failure; `about` and `ours` as for its signature."""
-    failure = Failure(signature(kind, sentence, about, ours), sentence, step=step)
+    failure = Failure(signature(kind, sentence, about, ours), sentence, step=step, guarantees=guarantees)
     return Outcome(Verdict.FAIL, Reason(kind, sentence), evidence, failures=(failure,))
 
 

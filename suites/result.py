@@ -51,6 +51,8 @@ class Failure(msgspec.Struct, frozen=True):
     """An acknowledged record was lost, altered, doubled or reordered, or an aborted one delivered."""
     step: str = ""
     """The step on the way to the subject of the case that went wrong, and how (suites/probe/prerequisites.py)."""
+    guarantees: tuple[str, ...] = ()
+    """What it breaks, where that is not what the case is about: what the closing look found (suites/closing_look)."""
 
 
 class LogLine(msgspec.Struct, frozen=True):

@@ -16,6 +16,15 @@ from brokertrial.suites.result import Evidence
 SHOWN = 8
 """Exchanges that are shown: those that fit, up to the first that does not."""
 UNDECIDED = "search-limit"
+BROKEN = {
+    "JoinGroup": "grp-006",
+    **dict.fromkeys(("SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"), "grp-009"),
+    "InitProducerId": "txn-007",
+    **dict.fromkeys(("AddPartitionsToTxn", "AddOffsetsToTxn", "Produce"), "txn-029"),
+    "TxnOffsetCommit": "txn-015",
+    "EndTxn": "txn-010",
+}
+"""The guarantee that an answer breaks which fits no longer."""
 
 
 def order_of_answers(history: CoordinatorHistory, states: int = STATES) -> None:
@@ -40,6 +49,7 @@ def _contradiction(history: CoordinatorHistory, found: SearchResult) -> Statemen
     )
     shown = list(dict.fromkeys([*fits[-SHOWN:], *blocked]))
     evidence: tuple[Evidence, ...] = tuple(line for asked in shown for line in asked.evidence())
-    return StatementFalse(
-        sentence, evidence, tuple(asked.number for asked in shown), about=f"{blocked[0].request._api}"
-    )
+    api = blocked[0].request._api
+    error = StatementFalse(sentence, evidence, tuple(asked.number for asked in shown), about=api)
+    error.guarantees = (BROKEN[api],)
+    return error

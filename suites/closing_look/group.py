@@ -8,6 +8,7 @@ from brokertrial.suites.closing_look.partition import VIA
 from brokertrial.suites.closing_look.subjects import Place
 from brokertrial.suites.probe.commits import Committed
 from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -31,6 +32,7 @@ class GroupLook:
         self._acknowledged = acknowledged
         self._coordinator_moved = coordinator_moved
 
+    @breaks("cmt-001", "cmt-016")
     def judge(self) -> None:
         """All questions; the first answer that does not fit is raised."""
         if self._coordinator_moved:
@@ -46,10 +48,11 @@ class GroupLook:
             return
         by_name = self._of_topics_that_are_known(whole)
         for place, offset in self._acknowledged.items():
-            whole.must(
-                by_name.get(place, -1) == offset,
-                f"{place[0]}-{place[1]} has {by_name.get(place, -1)}; {offset} was committed last",
-            )
+            with breaks("cmt-001"):
+                whole.must(
+                    by_name.get(place, -1) == offset,
+                    f"{place[0]}-{place[1]} has {by_name.get(place, -1)}; {offset} was committed last",
+                )
         if by_name:
             single = wire.committed_all(group, list(by_name), via=VIA).must_succeed()
             found = self._of_topics_that_are_known(single)
@@ -66,6 +69,7 @@ class GroupLook:
         by_name = {(names.get(str(topic), str(topic)), index): at for (topic, index), at in answer.offsets.items()}
         return {place: offset for place, offset in by_name.items() if self._wire.known_partitions(place[0])}
 
+    @breaks("grp-020")
     def _judge_lists(self) -> None:
         """The state of a group is the same in its description and in the lists, whole and filtered."""
         wire = self._wire

@@ -8,6 +8,7 @@ epoch ends   the first offset of a later epoch, else the end
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -56,13 +57,18 @@ class LogModel:
         return max(of_it, default=self.start)
 
     def gap(self) -> tuple[int, int] | None:
-        """The first place where offsets are missing between two batches, or at the end."""
-        expected = None
-        for batch in self.batches:
-            if expected is not None and batch.header.base_offset != expected:
-                return expected, batch.header.base_offset
-            expected = batch.header.last_offset + 1
-        return None if expected in (None, self.end) else (expected or 0, self.end)
+        """The first place where offsets are missing between two batches, or at the end, or where they go back."""
+        for before, batch in pairwise(self.batches):
+            if batch.header.base_offset != before.header.last_offset + 1:
+                return before.header.last_offset + 1, batch.header.base_offset
+        behind = self.batches[-1].header.last_offset + 1 if self.batches else self.end
+        return (behind, self.end) if behind < self.end else None
+
+    @property
+    def beyond_the_end(self) -> int | None:
+        """The last offset of a batch that lies behind the end that was named; None where nothing does."""
+        last = max((batch.header.last_offset for batch in self.batches), default=-1)
+        return last if last >= self.end else None
 
     @property
     def open_since(self) -> int | None:

@@ -19,7 +19,7 @@ from brokertrial.suites.closing_look.subjects import Subjects, subjects
 from brokertrial.suites.closing_look.transaction import TransactionLook
 from brokertrial.suites.probe.answer import PendingExchange
 from brokertrial.suites.probe.answered_rows import must_be_answered_once
-from brokertrial.suites.probe.failures import StatementFalse
+from brokertrial.suites.probe.failures import StatementFalse, breaks
 from brokertrial.suites.probe.permission import RESOURCES
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import CaseResult
@@ -73,7 +73,7 @@ def _answered_once(wire: Wire, exchanges: Sequence[PendingExchange]) -> None:
     prefix, made = wire.case_context.prefix, set(wire.made_topics)
     once = partial(must_be_answered_once, others=lambda topic: topic.startswith(prefix) and topic not in made)
     for api in sorted(apis):
-        with wire.part(f"{PART} the answers"):
+        with wire.part(f"{PART} the answers"), breaks("err-008"):
             for exchange in exchanges:
                 if exchange.request._api == api:
                     _unless_known(wire, "the answers", partial(once, exchange))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from brokertrial.suites.closing_look.log_model import LastOf, LogModel, last_of_producers
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.fetch import COMMITTED, ReadLog
 from brokertrial.suites.probe.list_offsets import Listed
 from brokertrial.suites.probe.wire import Wire
@@ -33,6 +34,7 @@ class PartitionLook:
         self._place = topic, partition
         self._compacted = compacted
 
+    @breaks("fetch-015")
     def judge(self) -> None:
         """All questions; the first answer that does not fit is raised."""
         earliest, latest, stable = self._ends()
@@ -40,7 +42,7 @@ class PartitionLook:
             return
         log = self._wire.read_all(*self._place, via=VIA)
         model = LogModel(log.batches, earliest.offset, latest.offset)
-        self._judge_log(model, log, stable)
+        self._judge_log(model, log, latest, stable)
         if model.batches:
             self._judge_positions(model)
             if self._wire.situation.asks_times:
@@ -48,18 +50,21 @@ class PartitionLook:
             self._judge_epochs(model)
             self._judge_producers(model)
 
+    @breaks("offs-001")
     def _ends(self) -> tuple[Listed, Listed, Listed]:
         wire = self._wire
         earliest = wire.list_offsets(*self._place, at="earliest", via=VIA).must_succeed()
         latest = wire.list_offsets(*self._place, via=VIA).must_succeed()
         stable = wire.list_offsets(*self._place, isolation=COMMITTED, via=VIA).must_succeed()
-        wire.must(
-            earliest.offset <= stable.offset <= latest.offset,
-            f"{self._name} begins at {earliest.offset}, is stable up to {stable.offset} and ends at {latest.offset}",
-            earliest,
-            stable,
-            latest,
-        )
+        with breaks("txn-004"):
+            wire.must(
+                earliest.offset <= stable.offset <= latest.offset,
+                f"{self._name} begins at {earliest.offset}, is stable up to {stable.offset} and ends at "
+                f"{latest.offset}",
+                earliest,
+                stable,
+                latest,
+            )
         return earliest, latest, stable
 
     @property
@@ -68,21 +73,32 @@ class PartitionLook:
 
     # the log
 
-    def _judge_log(self, model: LogModel, log: ReadLog, stable: Listed) -> None:
-        wire = self._wire
-        if not self._compacted and (gap := model.gap()) is not None:
-            log.must(False, _gap(*gap))
-        for batch in model.batches:
-            log.must(batch.crc_ok(), f"the checksum of the batch at offset {batch.header.base_offset} is wrong")
+    def _judge_log(self, model: LogModel, log: ReadLog, latest: Listed, stable: Listed) -> None:
+        if not self._compacted:
+            self._judge_density(model, log, latest)
+        with breaks("rec-005"):
+            for batch in model.batches:
+                log.must(batch.crc_ok(), f"the checksum of the batch at offset {batch.header.base_offset} is wrong")
         expected = min(model.open_since if model.open_since is not None else model.end, model.end)
-        wire.must(
-            stable.offset == max(expected, model.start),
-            f"{self._name} is stable up to {stable.offset}; by its log it must be {max(expected, model.start)}",
-            stable,
-            *log.answers[-2:],
-        )
-        committed = wire.read_all(*self._place, isolation=COMMITTED, via=VIA)
+        with breaks("txn-004"):
+            self._wire.must(
+                stable.offset == max(expected, model.start),
+                f"{self._name} is stable up to {stable.offset}; by its log it must be {max(expected, model.start)}",
+                stable,
+                *log.answers[-2:],
+            )
+        committed = self._wire.read_all(*self._place, isolation=COMMITTED, via=VIA)
         committed.must_have_offsets(model.committed(stable.offset))
+
+    def _judge_density(self, model: LogModel, log: ReadLog, latest: Listed) -> None:
+        """No offset is missing, and none lies behind the end."""
+        if (gap := model.gap()) is not None:
+            with breaks("ord-004"):
+                log.must(False, _gap(*gap))
+        if (last := model.beyond_the_end) is not None:
+            ends = f"ListOffsets v{latest.version}: it ends {self._name} at {model.end}, before the log does"
+            with breaks("offs-001"):
+                self._wire.must(False, f"{ends}: a Fetch brings offset {last}", latest, log.answers[-1])
 
     def _judge_positions(self, model: LogModel) -> None:
         """A Fetch begins with the batch that holds its offset; outside of the log it is refused."""
@@ -108,6 +124,7 @@ class PartitionLook:
 
     # times and epochs
 
+    @breaks("offs-002")
     def _judge_times(self, model: LogModel) -> None:
         wire = self._wire
         times = sorted({record.timestamp for record in model.records(control=True) if record.timestamp >= 0})
@@ -120,6 +137,7 @@ class PartitionLook:
                 "topics[0].partitions[0].offset",
             )
 
+    @breaks("repl-008")
     def _judge_epochs(self, model: LogModel) -> None:
         if not self._wire.versions("OffsetForLeaderEpoch"):
             return
@@ -138,6 +156,7 @@ class PartitionLook:
 
     # producers
 
+    @breaks("txn-026")
     def _judge_producers(self, model: LogModel) -> None:
         """Every producer whose last batch is in the log is known with it (KIP-664)."""
         if not self._wire.versions("DescribeProducers"):
@@ -160,7 +179,7 @@ def _gap(expected: int, found: int) -> str:
     """What is wrong where `expected` would come next, and `found` does."""
     if found > expected:
         return f"there is nothing between offset {expected} and offset {found}"
-    return f"what is behind offset {expected - 1} begins at offset {found}, or the log ends there"
+    return f"behind offset {expected - 1} the log goes on at offset {found}"
 
 
 def _few(found: Sequence[T]) -> list[T]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from brokertrial.suites.closing_look.partition import VIA
 from brokertrial.suites.probe.coordinated import TRANSACTION
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -20,6 +21,7 @@ class TransactionLook:
         self._wire = wire
         self._id = transactional_id
 
+    @breaks("txn-026")
     def judge(self) -> None:
         """All questions; the first answer that does not fit is raised."""
         wire = self._wire

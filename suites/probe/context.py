@@ -13,7 +13,7 @@ from brokertrial.suites.draw import Draw
 from brokertrial.suites.probe import naming, promptness
 from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.exchanger import Exchanger
-from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, StatementFalse, Unclear
+from brokertrial.suites.probe.failures import BrokerAtFault, NoResponse, NotApplicable, StatementFalse, Unclear, breaks
 from brokertrial.suites.probe.known import KnownSteps
 from brokertrial.suites.probe.permission import Permissions
 from brokertrial.suites.probe.target_condition import CROWDED
@@ -228,7 +228,8 @@ class CaseConditions:
                 now, _ = self._exchanger.clock()
                 if now - began > limit_s * 1e9:
                     sentence = f"{error.sentence} (still so after {limit_s:.1f} s)"
-                    self.too_late(sentence, error.evidence, error.ops, error.about)
+                    with breaks(*error.guarantees):
+                        self.too_late(sentence, error.evidence, error.ops, error.about)
             self._exchanger.pause(wait_s)
             wait_s = min(wait_s * 1.5, 0.5)
 

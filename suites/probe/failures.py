@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from brokertrial.suites.result import Evidence
 
 
@@ -30,6 +33,8 @@ class BrokerAtFault(Exception):
         self.step = step
         self.part = ""
         """Which part of the case found it, where the case went on behind it."""
+        self.guarantees: tuple[str, ...] = ()
+        """What it breaks, where that is not what the case is about."""
 
 
 class StatementFalse(BrokerAtFault):
@@ -50,6 +55,16 @@ class NoResponse(BrokerAtFault):
 
 class ConnectFailed(NoResponse):
     """A connection was refused or did not come about within its deadline."""
+
+
+@contextmanager
+def breaks(*guarantees: str) -> Iterator[None]:
+    """What goes wrong inside breaks these guarantees; of several that are around it the innermost says which."""
+    try:
+        yield
+    except BrokerAtFault as error:
+        error.guarantees = error.guarantees or guarantees
+        raise
 
 
 class NotApplicable(Exception):

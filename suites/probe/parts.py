@@ -53,7 +53,7 @@ def _failure(error: BrokerAtFault, ours: str) -> Failure:
     told = signature(error.kind, error.sentence, error.about, ours)
     named = not error.part or error.sentence.startswith(error.part)
     sentence = error.sentence if named else f"{error.part}: {error.sentence}"
-    return Failure(told, sentence, error.evidence, step=step_of(error, ours))
+    return Failure(told, sentence, error.evidence, step=step_of(error, ours), guarantees=error.guarantees)
 
 
 def _with_others(failure: Failure, parts: list[str]) -> Failure:

@@ -234,8 +234,15 @@ def _unread(wire: Wire) -> BrokerAtFault | None:
 def _failed(error: BrokerAtFault, wire: Wire, sentence: str = "") -> Outcome:
     """What the broker did wrong, with the step on the way in which it did."""
     ours = wire.case_context.prefix
-    told = {"about": error.about, "ours": ours, "step": step_of(error, ours)}
-    return failed(error.kind, sentence or error.sentence, error.evidence, **told)
+    return failed(
+        error.kind,
+        sentence or error.sentence,
+        error.evidence,
+        about=error.about,
+        ours=ours,
+        step=step_of(error, ours),
+        guarantees=error.guarantees,
+    )
 
 
 def _unanswered(error: NoResponse, wire: Wire, exchanger: Exchanger, target: _Target) -> Outcome:

@@ -21,6 +21,7 @@ from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.failures import StatementFalse
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.rejudge import judge_stored
 from brokertrial.suites.running.run import run
 from brokertrial.wire.messages import Struct, request, response
 from brokertrial.wire.records import Batch, Record, batches, build_batch, control_marker, patch
@@ -111,10 +112,18 @@ def test_an_epoch_ends_where_a_later_one_begins() -> None:
         (model(plain(4, 0), plain(5, 0), start=4), None),
         (model(plain(0, 0), plain(2, 0)), (1, 2)),
         (model(plain(0, 0), end=2), (1, 2)),
+        (model(plain(0, 0, 0), plain(1, 0)), (2, 1)),
     ],
 )
 def test_offsets_between_batches_may_not_be_missing(log: LogModel, gap: tuple[int, int] | None) -> None:
-    assert log.gap() == gap
+    assert log.gap() == gap and log.beyond_the_end is None
+
+
+def test_a_log_that_goes_on_behind_its_end_misses_nothing() -> None:
+    """Seen: a Fetch brought everything up to 558, and ListOffsets ended the log at 510."""
+    log = model(plain(0, 0, 0), plain(2, 0, 0), end=2)
+    assert log.gap() is None and log.beyond_the_end == 3
+    assert model(plain(0, 0, 0), plain(2, 0, 0)).beyond_the_end is None
 
 
 def test_what_an_abort_follows_is_not_committed() -> None:
@@ -184,18 +193,23 @@ def test_where_an_epoch_ended_may_be_compacted_away() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bug", "case", "sentence"),
+    ("bug", "case", "sentence", "guarantee"),
     [
-        ("M30c", "records/times-are-kept", "it names offset"),
-        ("M37b", "records/round-trip", "no batch of the answer holds offset"),
+        ("M30c", "records/times-are-kept", "it names offset", "offs-002"),
+        ("M37b", "records/round-trip", "no batch of the answer holds offset", "fetch-015"),
     ],
 )
 @pytest.mark.usefixtures("looks_settle_soon")
-def test_a_bug_that_the_case_is_not_about_is_found(bug: str, case: str, sentence: str, tmp_path: Path) -> None:
+def test_a_bug_that_the_case_is_not_about_is_found(
+    bug: str, case: str, sentence: str, guarantee: str, tmp_path: Path
+) -> None:
     options = RunOptions(f"reference?mutant={bug}", select=(case,), run_dir=str(tmp_path / "r"), jobs=1)
     (found,) = [result for result in run(options).results if result.case == case]
     assert found.verdict is Verdict.FAIL and found.reason is not None
     assert "the closing look" in found.reason.sentence and sentence in found.reason.sentence
+    assert found.guarantees == (guarantee,)
+    again = judge_stored(tmp_path / "r" / found.history)
+    assert (again.guarantees, again.failures) == (found.guarantees, found.failures)
 
 
 @pytest.mark.usefixtures("looks_settle_soon")

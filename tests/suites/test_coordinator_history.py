@@ -113,7 +113,7 @@ def test_answers_that_no_order_explains(asked: Asked) -> None:
     (history,) = coordinator_histories(asked.exchanges)
     with pytest.raises(StatementFalse, match="no order") as raised:
         order_of_answers(history)
-    assert raised.value.evidence and raised.value.ops
+    assert raised.value.evidence and raised.value.ops and raised.value.guarantees
 
 
 @pytest.mark.parametrize(

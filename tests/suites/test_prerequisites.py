@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import all_cases, by_id
@@ -101,6 +102,15 @@ def test_only_a_failure_of_the_run_in_a_case_that_decides_is_known():
     assert known_from([result("fetch/at-the-end")]) == KnownSteps()
     assert known_from([result(DATA, step="consumer: no-answer")]) == KnownSteps(), "that is not for it to decide"
     assert "write" in known_from([result("produce/base-offset", verdict=Verdict.PASS)]).decided
+
+
+def test_an_owner_that_failed_in_its_closing_look_alone_had_done_its_steps():
+    looked = replace(lost("ends: protocol"), guarantees=("offs-001",))
+    owner = CaseResult("produce/base-offset", "It MUST.", (), "must", Verdict.FAIL, failures=(looked,))
+    known = known_from([owner])
+    assert known.failed == () and {"write", "ends", "read"} <= set(known.decided)
+    both = replace(owner, failures=(lost(), looked))
+    assert known_from([both]) == KnownSteps((Met(GONE, owner.case),), ("write",))
 
 
 OTHERS = ["records/round-trip", "offsets/ends", "commits/round-trip", "protocol/acks-0-has-no-answer"]
