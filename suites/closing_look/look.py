@@ -1,7 +1,9 @@
 """The closing look at everything that a case made: whole, once what is under way has come to rest.
 
 Each subject is looked at by itself, again and again until all that is asked fits, for `SETTLES_S` at the most: what is
-still false then is a failure. The Fetches also feed the search for harmed records (suites/probe/harm.py).
+still false then is a failure. What was waited for in vain is not waited for again in the same case: that has failed by
+it already, and what else is false in the same way has had that time as well. The Fetches also feed the search for
+harmed records (suites/probe/harm.py).
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import count
 
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.closing_look.coordinator_history import coordinator_histories
@@ -29,6 +32,8 @@ from brokertrial.wire import errors
 SETTLES_S = 20.0
 SETTLES_BESIDE_OTHERS_S = 0.5
 """While other cases are under way: what does not fit then is looked at again, alone."""
+LOOKS = 5
+"""At a subject that fails by what the look has waited for already."""
 MOST_PARTITIONS = 3
 """Of one topic; the first ones."""
 MOST_SUBJECTS = 12
@@ -53,9 +58,10 @@ def closing_look(wire: Wire, undisturbed: bool) -> None:
         _coordinators_agree_with_themselves(wire, exchanges)
     wire.drop_lines()
     found = subjects(exchanges, wire.made_topics, wire.made_groups, wire.topic_ids)
+    in_vain: set[str] = set()
     for what, judge in _looks(wire, found, undisturbed):
         with wire.part(f"{PART} {what}"):
-            _until_it_fits(wire, what, judge)
+            _until_it_fits(wire, what, judge, in_vain)
 
 
 def _coordinators_agree_with_themselves(wire: Wire, exchanges: Sequence[PendingExchange]) -> None:
@@ -91,10 +97,40 @@ def failed_in_several(results: Iterable[CaseResult]) -> tuple[str, ...]:
     return tuple(sorted(name for name, times in found.items() if times >= SEVERAL))
 
 
-def _until_it_fits(wire: Wire, what: str, judge: Callable[[], None]) -> None:
-    """Waits for it, unless it is what several looks have waited for in vain."""
+class WaitedForBefore(Exception):
+    """A subject fails by what was waited for in vain at another one of this case."""
+
+    def __init__(self, error: StatementFalse) -> None:
+        super().__init__(error.sentence)
+        self.error = error
+
+
+def _until_it_fits(wire: Wire, what: str, judge: Callable[[], None], in_vain: set[str]) -> None:
+    """Waits for it, unless it is what several looks have waited for in vain, or this one (`in_vain`: signatures)."""
     within = SETTLES_BESIDE_OTHERS_S if wire.case_context.crowded else SETTLES_S
-    wire.eventually(partial(_unless_known, wire, what, judge), within=within)
+    looks = count(1)
+
+    def look() -> None:
+        number = next(looks)
+        try:
+            _unless_known(wire, what, judge)
+        except StatementFalse as error:
+            if number >= LOOKS and _signature(wire, error) in in_vain:
+                raise WaitedForBefore(error) from None
+            raise
+
+    try:
+        wire.eventually(look, within=within)
+    except WaitedForBefore as before:
+        raise before.error from None
+    except StatementFalse as error:
+        if wire.case_context.waits_once:
+            in_vain.add(_signature(wire, error))
+        raise
+
+
+def _signature(wire: Wire, error: StatementFalse) -> str:
+    return signature(error.kind, error.sentence, error.about, wire.case_context.prefix)
 
 
 def _unless_known(wire: Wire, what: str, judge: Callable[[], None]) -> None:
@@ -102,8 +138,7 @@ def _unless_known(wire: Wire, what: str, judge: Callable[[], None]) -> None:
     try:
         judge()
     except StatementFalse as error:
-        context = wire.case_context
-        known = signature(error.kind, error.sentence, error.about, context.prefix) in context.look_failures
+        known = _signature(wire, error) in wire.case_context.look_failures
         if not known and not _lacks_permission(error):
             raise
         why = f", as in {SEVERAL} cases before" if known else ""

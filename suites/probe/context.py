@@ -52,6 +52,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     crowded: bool = False  # other cases are under way: what comes too late is asked for again, alone
     closing_look: bool = False  # everything about what the case made is asked afterwards (suites/closing_look)
     look_failures: tuple[str, ...] = ()  # signatures that closing looks of several cases have failed by in this run
+    waits_once: bool = False  # its closing look waits once for the same failure; those stored before wait each time
     situation: Draw | None = None  # how the case meets the target, where that is not as it is written
     known: KnownSteps = (
         KnownSteps()

@@ -248,6 +248,7 @@ class TargetSession:
             crowded=member is not None,
             closing_look=not self._alone,
             look_failures=failed_in_several(self.results),
+            waits_once=True,
             known=KnownSteps() if self._alone else known_from(self.results),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.reference_impl import bugs
 from brokertrial.suites.closing_look.log_model import LastOf, LogModel, last_of_producers
-from brokertrial.suites.closing_look.look import SEVERAL, failed_in_several
+from brokertrial.suites.closing_look.look import LOOKS, SEVERAL, closing_look, failed_in_several
 from brokertrial.suites.closing_look.partition import PartitionLook
 from brokertrial.suites.closing_look.subjects import subjects
 from brokertrial.suites.probe import batch
@@ -222,3 +223,29 @@ def test_one_bug_fails_the_looks_of_a_few_cases_and_warns_in_the_others(tmp_path
     (warned,) = [result for result in results if result.verdict is Verdict.PASS]
     assert any("as in 3 cases before" in warning for warning in warned.warnings)
     assert len(failed_in_several(results)) == 1 and failed_in_several(results[:2]) == ()
+
+
+@pytest.mark.parametrize("waits_once", [True, False], ids=["now", "in a history of before"])
+def test_the_same_failure_is_waited_for_once_in_a_case(
+    waits_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that fails by something else is waited for as well."""
+    world, looked = InProcess(tmp_path), Counter[str]()
+    scene = CaseContext(prefix="bt-x", case="offsets/x", latency_ms=0.1, time_ms=NOW_MS, waits_once=waits_once)
+    wire = Wire(world, scene, [world.address])
+
+    def judge(look: PartitionLook) -> None:
+        looked[look._name] += 1
+        raise StatementFalse("it is another" if look._name == "bt-x-c-0" else f"it is {sum(looked.values())}")
+
+    monkeypatch.setattr(PartitionLook, "judge", judge)
+    try:
+        for topic in ("bt-x-a", "bt-x-b", "bt-x-c"):
+            wire.create_topic(topic).must_succeed()
+        with contextlib.suppress(StatementFalse):  # the third long part ends the case
+            closing_look(wire, undisturbed=False)
+    finally:
+        world.end()
+    assert [error.part.rpartition(" ")[2] for error in wire.kept] == ["bt-x-a-0", "bt-x-b-0", "bt-x-c-0"]
+    assert min(looked["bt-x-a-0"], looked["bt-x-c-0"]) > 20
+    assert looked["bt-x-b-0"] == LOOKS if waits_once else looked["bt-x-b-0"] > 20
