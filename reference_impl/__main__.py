@@ -62,6 +62,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 4
     try:
         asyncio.run(_serve(node, die_with_parent=options.die_with_parent))
+    except ValueError as error:
+        print(f"reference_impl: {error}", file=sys.stderr)
+        return 4
     except OSError as error:
         where = f"{config.host}:{config.port}"
         print(f"reference_impl: cannot serve on {where}: {error.strerror or error}", file=sys.stderr)
@@ -135,7 +138,7 @@ async def _serve(node: Node, *, die_with_parent: bool) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     if die_with_parent:
-        loop.add_reader(sys.stdin.fileno(), _parent_says, stopping)
+        _watch_parent(loop, stopping)
     for number in stop_signals():
         if die_with_parent and (number is not signal.SIGTERM or node.config.controller_only):
             signal.signal(number, signal.SIG_IGN)  # it reaches all of a cluster: the parent says who stops when
@@ -151,6 +154,13 @@ async def _serve(node: Node, *, die_with_parent: bool) -> None:
     print(json.dumps({"ready": True, "port": node.port, "node_id": node.node_id}), flush=True)
     await stopping.wait()
     await node.stop()
+
+
+def _watch_parent(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
+    try:
+        loop.add_reader(sys.stdin.fileno(), _parent_says, stopping)
+    except PermissionError:  # a file or /dev/null never ends: epoll refuses it
+        raise ValueError("--die-with-parent: standard input must be a pipe, which ends with the parent") from None
 
 
 def _parent_says(stopping: asyncio.Event) -> None:

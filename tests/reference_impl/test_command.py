@@ -18,6 +18,7 @@ import pytest
         (["--without", "Nonsense"], "Nonsense"),
         (["--mutant", "M99"], "M99"),
         (["--emulate", "1.0"], "1.0"),
+        (["--die-with-parent"], "must be a pipe"),
     ],
 )
 def test_wrong_arguments_are_one_clear_sentence(arguments: list[str], sentence: str, tmp_path: Any) -> None:
@@ -31,7 +32,7 @@ def test_wrong_arguments_are_one_clear_sentence(arguments: list[str], sentence: 
         str(tmp_path / "d"),
         *arguments,
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 4
     assert sentence in done.stderr.splitlines()[-1] and "Traceback" not in done.stderr
 
