@@ -63,6 +63,12 @@ class Column:
         return self.version if len(self.version) <= LONG else f"{self.version[: LONG - 1]}…"
 
     @property
+    def version_beside(self) -> str:
+        """What the name does not say of the version; empty where it says it, or nothing is known."""
+        told = self.run.target_version
+        return "" if told in ("", "not stated") or told.casefold() in self.name.casefold() else self.short_version
+
+    @property
     def day(self) -> str:
         """`2026-11-25`, UTC."""
         return self.run.started_at[:10]

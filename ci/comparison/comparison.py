@@ -18,6 +18,7 @@ from brokertrial.ci.comparison.price import Prices, prices
 from brokertrial.ci.comparison.severity import HarmRow, by_harm
 from brokertrial.ci.comparison.standing import Standing
 from brokertrial.ci.comparison.survival import FaultRow, never_tried, survival
+from brokertrial.ci.reports.causes import HarmKind
 from brokertrial.faults.kinds import all_kinds
 
 
@@ -54,6 +55,16 @@ class Comparison:
     def counts(self, place: int) -> Counter[Standing]:
         """How many of the guarantees stand how, on one target."""
         return Counter(row.cells[place].standing for row in self.asked)
+
+    def worst_harm(self, place: int) -> HarmKind | None:
+        """The worst that one target did to what must be kept: a cell of its column has it."""
+        broken = (row.cells[place] for row in self.asked if row.cells[place].standing is Standing.BROKEN)
+        return min((cell.harm for cell in broken if cell.harm is not None), default=None)
+
+    @cached_property
+    def one_day(self) -> bool:
+        """Whether all runs are of one day, which then need not stand in each head."""
+        return len({column.day for column in self.columns}) == 1
 
     def untried(self, place: int) -> dict[str, list[Row]]:
         """Why guarantees were not tried on one target: reason -> rows, most rows first."""

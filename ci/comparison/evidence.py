@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,16 @@ EACH_S = 4.0
 MOST_PICTURES = 1_500_000
 """Characters of all pictures together."""
 LINES, MESSAGES, MESSAGE_LINES, ANOMALIES, LOG_LINES = 16, 3, 24, 3, 8
+LOG_COLUMNS = 240
+"""Of a line of a broker's log; the whole line is in the run."""
+WORTH_A_LINK = 200
+"""Characters of a log: a shorter one is said again."""
+LEAST_LOG_LINES = 3
+"""Of a log that warns of nothing."""
+QUIET = re.compile(r"""\b(?:INFO?|DEBUG|DBG|TRACE|TRC)\b|level"?[=:] ?"?(?:info|debug|trace)\b""")
+LEVEL_WITHIN = 80
+"""Where in a line its level stands, with the escapes for its colours."""
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,8 @@ class Article:
     column: Column
     result: CaseResult
     picture: Picture = field(default_factory=Picture)
+    log_of: str = ""
+    """The case whose article shows the very same log of this target; empty where this one does."""
 
     @property
     def standing(self) -> Standing:
@@ -100,17 +113,23 @@ class Article:
 
     @property
     def log(self) -> list[str]:
-        return [f"{line.at_s:.3f} s  node {line.node}  {line.text}" for line in self.result.log_lines[:LOG_LINES]]
+        return log_of(self.result)
 
     @property
     def proof(self) -> str:
         """What entitles the case to accuse."""
-        return passed_on_kafka(self.result)
+        planted = self.result.proof.fails_with if self.result.proof else ()
+        return passed_on_kafka(self.result) + (f" Detects planted bugs: {', '.join(planted)}." if planted else "")
 
     @property
     def commands(self) -> list[str]:
-        """How to explain it, to re-check it and to replay it."""
-        return commands(self.result, self.column.place)
+        """How to explain it, to re-check it and, last, to replay it."""
+        return [" ".join(command.split()) for command in commands(self.result, self.column.place)]
+
+    @property
+    def verbs(self) -> list[str]:
+        """The commands that take what `replay` takes."""
+        return [command.split()[1] for command in self.commands[:-1]]
 
     @property
     def note(self) -> str:
@@ -130,11 +149,29 @@ def articles(columns: Sequence[Column], pictures: Mapping[tuple[str, str], Pictu
     """Case -> its articles, a column each, where something needs a look; cases that are clean everywhere have none."""
     found: dict[str, list[Article]] = {}
     for column in columns:
+        logs: dict[tuple[str, ...], str] = {}
         for case, result in column.by_case.items():
             if standing_of(result) in NEEDS_A_LOOK:
                 picture = pictures.get((column.key, case), Picture())
-                found.setdefault(case, []).append(Article(column, result, picture))
+                first = logs.setdefault(tuple(log_of(result)), case)
+                found.setdefault(case, []).append(Article(column, result, picture, _elsewhere(result, first)))
     return found
+
+
+def log_of(result: CaseResult) -> list[str]:
+    """What the broker's log warns of, without colours; the last lines where it warns of nothing."""
+    loud = [line for line in result.log_lines if not QUIET.search(COLOURS.sub("", line.text[:LEVEL_WITHIN]))]
+    lines = loud[:LOG_LINES] or result.log_lines[-LEAST_LOG_LINES:]
+    return [f"{line.at_s:.3f} s  node {line.node}  {_cut(COLOURS.sub('', line.text))}" for line in lines]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LOG_COLUMNS else f"{text[: LOG_COLUMNS - 1]}…"
+
+
+def _elsewhere(result: CaseResult, first: str) -> str:
+    """Cases that ran side by side were met with the same lines, which are shown in one of them."""
+    return first if first != result.case and sum(map(len, log_of(result))) > WORTH_A_LINK else ""
 
 
 def pictures(

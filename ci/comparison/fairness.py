@@ -10,6 +10,8 @@ from brokertrial.ci.comparison.column import Column
 
 Fact = Callable[[Column], str]
 INTERRUPTED = "interrupted"
+MANY = 4
+"""Names that a reader takes in."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,16 @@ class Unlike:
     values: tuple[tuple[str, tuple[str, ...]], ...]
     cost: str
     grave: bool = True
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """The values, each with who has it; where many have one and the others are named, by their number."""
+        most = max((names for _, names in self.values), key=len)
+        by_number = len(self.values) > 1 and len(most) > MANY
+        return [
+            (value, f"the other {len(names)}" if by_number and names is most else " · ".join(names))
+            for value, names in self.values
+        ]
 
 
 FACTS: tuple[tuple[str, Fact, str, bool], ...] = (

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from brokertrial.ci.comparison.column import Column
 from brokertrial.ci.comparison.severity import WORDS, worst_harm
-from brokertrial.ci.comparison.standing import DECIDED, FAILED, NEEDS_A_LOOK, Standing, standing_of, worst
+from brokertrial.ci.comparison.standing import DECIDED, FAILED, NEEDS_A_LOOK, ORDER, Standing, standing_of, worst
 from brokertrial.ci.reports.causes import HarmKind
 from brokertrial.ci.reports.guarantee_rows import area_title
 from brokertrial.suites.guarantees import Guarantee, registry
@@ -24,6 +24,8 @@ from brokertrial.suites.result import CaseResult
 
 FIT_FOR_A_FILE = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 FOREIGN_AREA = "other"
+FEW = 2
+"""Cases that are named wherever they are spoken of."""
 Deciding = dict[str, list[tuple[Standing, CaseResult]]]
 
 
@@ -97,14 +99,25 @@ class Cell:
                 why = result.reason.sentence if result.reason and standing is not Standing.KEPT else ""
                 found[standing, why].append(result.case)
         for case in self.left_out:
-            found[Standing.UNTRIED, self.column.left_out.get(case, "not in this run")].append(case)
-        return dict(found)
+            found[Standing.UNTRIED, why_left_out(self.column, case)].append(case)
+        return {key: sorted(found[key]) for key in sorted(found, key=lambda key: (ORDER.index(key[0]), key[1]))}
+
+    @property
+    def in_short(self) -> list[tuple[Standing, str, str]]:
+        """The same with the cases as text; the most of them as a number, since the page lists all cases once."""
+        alike = self.alike
+        most = max(alike.values(), key=len, default=[])
+        number = f"{'all' if len(most) == self.cases else 'the other'} {len(most)}"
+        return [
+            (standing, why, number if cases is most and len(most) > FEW else ", ".join(cases))
+            for (standing, why), cases in alike.items()
+        ]
 
     @property
     def why_untried(self) -> str:
         """The reason that most of its cases have."""
         reasons = [result.reason.sentence for _, result in self.standings if result.reason]
-        reasons += [self.column.left_out.get(case, "not in this run") for case in self.left_out]
+        reasons += [why_left_out(self.column, case) for case in self.left_out]
         return max(reasons, key=reasons.count, default="no case of this suite decides it")
 
 
@@ -122,12 +135,16 @@ class Row:
 
     @property
     def sections(self) -> list[list[Cell]]:
-        """The cells, those together of which the same is to be said and that need no look."""
+        """The cells, those together of which the same is to be said."""
         found: dict[object, list[Cell]] = {}
-        for place, cell in enumerate(self.cells):
-            needs_a_look = any(standing in NEEDS_A_LOOK for standing, _ in cell.standings)
-            same = place if needs_a_look else tuple((key, *cases) for key, cases in cell.alike.items())
-            found.setdefault(same, []).append(cell)
+        for cell in self.cells:
+            looks = tuple(
+                (standing, result.case, result.reason and result.reason.sentence)
+                for standing, result in cell.standings
+                if standing in NEEDS_A_LOOK
+            )
+            alike = tuple((key, *cases) for key, cases in cell.alike.items())
+            found.setdefault((cell.word, looks, alike), []).append(cell)
         return list(found.values())
 
     @property
@@ -143,6 +160,13 @@ class Row:
     @property
     def needs_a_look(self) -> bool:
         return any(standing in NEEDS_A_LOOK for standing in self.standings)
+
+
+def why_left_out(column: Column, case: str) -> str:
+    """Why a case says nothing of a guarantee here, though it does elsewhere."""
+    if case in column.by_case:  # the closing look names a guarantee only where it is broken
+        return "the case was met, and saw nothing of this"
+    return column.left_out.get(case, "not in this run")
 
 
 def matrix(columns: Sequence[Column]) -> list[Row]:

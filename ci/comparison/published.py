@@ -1,7 +1,12 @@
-"""comparison.json: what the pages show, for programs. Members may be added; none changes its meaning in a format."""
+"""comparison.json: what the pages show, for programs. Members may be added; none changes its meaning in a format.
+
+Lists in guarantees, faults and cases have a place for each target, in the order of `targets`; what only some targets
+have is in an object by the key of the target.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -15,7 +20,8 @@ from brokertrial.ci.comparison.severity import WORDS, harm_of
 from brokertrial.ci.comparison.standing import standing_of
 from brokertrial.suites.result import CaseResult
 
-FORMAT = 1
+FORMAT = 2
+"""2: lists with a place for each target, where there was an object for each cell."""
 
 
 def text(comparison: Comparison) -> str:
@@ -25,6 +31,7 @@ def text(comparison: Comparison) -> str:
 
 def content(comparison: Comparison) -> dict[str, Any]:
     """The whole as plain data."""
+    reasons: dict[str, int] = {}
     return {
         "format": FORMAT,
         "targets": [_target(column, comparison, place) for place, column in enumerate(comparison.columns)],
@@ -33,9 +40,10 @@ def content(comparison: Comparison) -> dict[str, Any]:
             for each in comparison.unlike
         ],
         "guarantees": [_row(row) for row in comparison.rows],
-        "cases": _cases(comparison),
+        "cases": _cases(comparison, reasons),
+        "reasons": list(reasons),
         "faults": [
-            {"kind": row.kind, "fault": row.text, "cells": {cell.column.key: _cell(cell) for cell in row.cells}}
+            {"kind": row.kind, "fault": row.text, "cases": list(row.cases), **_cells(row.cells)}
             for row in comparison.faults
         ],
         "faults_never_tried": list(comparison.faults_never_tried),
@@ -92,7 +100,19 @@ def _row(row: Row) -> dict[str, Any]:
         "source": entry.source,
         "link": entry.link,
         "cases": list(row.cases),
-        "cells": {cell.column.key: _cell(cell) for cell in row.cells},
+        **_cells(row.cells),
+    }
+
+
+def _cells(cells: Sequence[Cell]) -> dict[str, Any]:
+    """The cells of a row: `decided` cases of all passed or failed, `kept` passed."""
+    leading = {cell.column.key: cell.leading for cell in cells}
+    return {
+        "standing": [cell.standing for cell in cells],
+        "kept": [cell.kept for cell in cells],
+        "decided": [cell.decided for cell in cells],
+        "harm": {cell.column.key: WORDS[cell.harm] for cell in cells if cell.harm is not None},
+        "case": {key: result.case for key, result in leading.items() if result is not None and result.reason},
     }
 
 
@@ -105,21 +125,28 @@ def _cell(cell: Cell) -> dict[str, Any]:
     return found
 
 
-def _cases(comparison: Comparison) -> dict[str, Any]:
-    """Case -> target -> what it came to there, with a reason where it is not clean."""
+def _cases(comparison: Comparison, reasons: dict[str, int]) -> dict[str, Any]:
+    """Case -> what it came to, null where a run did not meet it, and why by target where it is not clean.
+
+    A reason is a place in `reasons`, since many cases have the same.
+    """
+    columns = comparison.columns
     found: dict[str, Any] = {}
-    for column in comparison.columns:
-        for name, result in column.by_case.items():
-            found.setdefault(name, {})[column.key] = _result(result)
+    for name in dict.fromkeys(name for column in columns for name in column.by_case):
+        met = {column.key: result for column in columns if (result := column.by_case.get(name)) is not None}
+        found[name] = {
+            "standing": [standing_of(met[column.key]) if column.key in met else None for column in columns],
+            "why": {key: told for key, result in met.items() if (told := _why(result, reasons))},
+        }
     return found
 
 
-def _result(result: CaseResult) -> dict[str, Any]:
-    told: dict[str, Any] = {"standing": standing_of(result)}
+def _why(result: CaseResult, reasons: dict[str, int]) -> dict[str, Any]:
+    told: dict[str, Any] = {}
     if (harm := harm_of(result)) is not None:
         told |= {"harm": WORDS[harm], "failures": [failure.signature for failure in result.failures[:5]]}
     if result.reason is not None:
-        told["reason"] = f"{result.reason.kind}: {result.reason.sentence[:300]}"
+        told["reason"] = reasons.setdefault(f"{result.reason.kind}: {result.reason.sentence[:300]}", len(reasons))
     return told
 
 

@@ -18,8 +18,10 @@ from functools import partial
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from brokertrial.ci.comparison import published
+from brokertrial.ci.comparison.case_page import case_pages
 from brokertrial.ci.comparison.comparison import Comparison
 from brokertrial.ci.comparison.matrix import FIT_FOR_A_FILE, Cell, Row
 from brokertrial.ci.comparison.severity import WORDS
@@ -76,11 +78,9 @@ def files(comparison: Comparison, title: str = TITLE) -> Iterator[tuple[str, str
     guarantee, case = templates.get_template("guarantee.html.j2"), templates.get_template("case.html.j2")
     for row in comparison.asked:
         yield f"guarantees/{row.guarantee.id}.html", guarantee.render(page="", up="../", row=row)
-    for name, some in comparison.articles.items():
-        yield (
-            f"cases/{file_name(name)}",
-            case.render(page="", up="../", case=name, articles=some, known=_guarantees_of(some[0].result.guarantees)),
-        )
+    for told in case_pages(comparison.columns, comparison.articles):
+        known = _guarantees_of(told.guarantees)
+        yield f"cases/{file_name(told.case)}", case.render(page="", up="../", told=told, known=known)
 
 
 def file_name(case: str) -> str:
@@ -120,10 +120,16 @@ def _environment(comparison: Comparison, title: str) -> Environment:
         site=comparison, pages=PAGES, title=title, standings=list(Standing), harms=list(HarmKind), harm_words=WORDS,
         suite_version=suite_version(), needs_a_look=NEEDS_A_LOOK,
     )  # fmt: skip
+    made.filters["plain"] = _plain
     made.filters["seconds"] = lambda value: "–" if value is None else f"{value:.2f} s"
     made.filters["ms"] = lambda value: "–" if value is None else f"{value:,.1f} ms"
     made.filters["times"] = lambda value: "" if value is None else f"×{value:.2g}" if value < 10 else f"×{value:,.0f}"
     return made
+
+
+def _plain(text: object) -> Markup:
+    """Text between tags, where quotes are no danger: long messages have many of them."""
+    return Markup(str(escape(text)).replace("&#34;", '"').replace("&#39;", "'"))
 
 
 def _text(name: str) -> str:

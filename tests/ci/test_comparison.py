@@ -207,6 +207,9 @@ def test_fairness_names_each_difference_and_is_silent_where_there_is_none() -> N
     assert found == {"seed": True, "profile": True, "cases chosen": True, "machine": False}
     same_number = unlike([column("t1", cases[0]), column("t2", cases[1])])
     assert [each.what for each in same_number] == ["cases chosen"]
+    many = [column(f"t{number}", *cases) for number in range(6)]
+    (seed,) = unlike([*many, column("t9", *cases, seed=6)])
+    assert seed.shown == [("5", "the other 6"), ("6", "target-t9")]
     cut = msgspec.structs.replace(RunFinished(0), interrupted=True)
     assert unlike([Column("t1", "runs/t1", column("t1", *cases).run, cut, "0.1.0", MACHINE, cases)])
 

@@ -158,6 +158,26 @@ def test_filters_are_set_with_keys_alone(page: Page, folder: Path, comparison: C
     assert "is=undecided" in filters(page)
 
 
+def test_a_chosen_target_is_brought_into_sight(browser: Browser, folder: Path, comparison: Comparison) -> None:
+    """On a phone, where filters begin closed and `/` opens them."""
+    context = browser.new_context(viewport=PHONE)
+    try:
+        opened = context.new_page()
+        last = comparison.columns[-1]
+        opened.goto(f"{(folder / 'matrix.html').as_uri()}#target={last.key}")
+        head = opened.locator("th.chosen")
+        assert head.inner_text().startswith(last.name)
+        left = head.bounding_box()
+        assert left is not None and 0 < left["x"] < PHONE["width"] - left["width"]
+        assert not opened.locator("#search").is_visible()
+        opened.keyboard.press("/")
+        assert opened.locator("#search").is_visible() and focus(opened) == "search"
+        opened.locator("#clear").click()
+        assert opened.locator("th.chosen").count() == 0
+    finally:
+        context.close()
+
+
 def test_without_scripts_every_row_is_there(browser: Browser, folder: Path, comparison: Comparison) -> None:
     context = browser.new_context(java_script_enabled=False)
     try:

@@ -15,13 +15,10 @@ function fits(row, wanted) {
   if (!words.every((word) => texts.get(row).includes(word))) return false;
   if (wanted.level && row.dataset.level !== wanted.level) return false;
   if (wanted.differs && !("differs" in row.dataset)) return false;
-  let standings = row.dataset.is.trim().split(" ");
-  let harms = [...row.querySelectorAll("td.cell")].map((cell) => cell.dataset.harm);
-  if (columns.has(wanted.target)) {
-    standings = [standings[columns.get(wanted.target)]];
-    harms = [harms[columns.get(wanted.target)]];
-  }
-  return (!wanted.is || standings.includes(wanted.is)) && (!wanted.harm || harms.includes(wanted.harm));
+  let asked = [...row.querySelectorAll("td[class^='is-']")];
+  if (columns.has(wanted.target)) asked = [asked[columns.get(wanted.target)]];
+  const some = (fitting) => asked.some(fitting);
+  return (!wanted.is || some((cell) => cell.className === `is-${wanted.is}`)) && (!wanted.harm || some((cell) => cell.dataset.harm === wanted.harm));
 }
 
 function show() {
@@ -31,12 +28,24 @@ function show() {
     row.hidden = !fits(row, wanted);
     shown += row.hidden ? 0 : 1;
   }
+  choose(columns.get(wanted.target));
   arrange(wanted.order === "harm");
   for (const body of bodies) body.hidden = !body.querySelector("tr.row:not([hidden])");
   byId("shown").textContent = `${shown} of ${rows.length} guarantees`;
   const told = Object.entries(wanted).filter(([, text]) => text);
   history.replaceState(null, "", `#${new URLSearchParams(told)}`);
   if (!current || current.closest("[hidden]")) enter(cells()[0]?.[0]);
+}
+
+// The column of a chosen target is marked, and brought into sight.
+let chosen;
+function choose(place) {
+  if (place === chosen) return;
+  const heads = [...grid.querySelectorAll("th.target")];
+  heads.forEach((head, number) => head.classList.toggle("chosen", number === place));
+  chosen = place;
+  const pinned = grid.querySelector("thead .corner").offsetWidth;
+  if (place !== undefined) grid.parentNode.scrollLeft = heads[place].offsetLeft - pinned - 8;
 }
 
 function arrange(harmful) {
@@ -91,6 +100,14 @@ function read() {
   show();
 }
 
+// On a phone the filters would take the whole screen: they begin closed; how many rows are shown stands below.
+const filter = byId("filter");
+filter.open = !matchMedia("(max-width: 700px)").matches;
+function search() {
+  filter.open = true;
+  byId("search").focus();
+}
+
 grid.setAttribute("role", "grid");
 for (const link of grid.querySelectorAll("tr.row a")) link.tabIndex = -1;
 grid.addEventListener("keydown", move);
@@ -99,12 +116,12 @@ for (const id of Object.values(fields)) byId(id).addEventListener("input", show)
 byId("clear").addEventListener("click", () => {
   history.replaceState(null, "", "#");
   read();
-  byId("search").focus();
+  search();
 });
 addEventListener("keydown", (event) => {
   if (event.key === "/" && !event.target.matches("input, select")) {
     event.preventDefault();
-    byId("search").focus();
+    search();
   }
 });
 addEventListener("hashchange", read);
