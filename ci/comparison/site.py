@@ -78,9 +78,9 @@ def files(comparison: Comparison, title: str = TITLE) -> Iterator[tuple[str, str
     guarantee, case = templates.get_template("guarantee.html.j2"), templates.get_template("case.html.j2")
     for row in comparison.asked:
         yield f"guarantees/{row.guarantee.id}.html", guarantee.render(page="", up="../", row=row)
-    for told in case_pages(comparison.columns, comparison.articles):
-        known = _guarantees_of(told.guarantees)
-        yield f"cases/{file_name(told.case)}", case.render(page="", up="../", told=told, known=known)
+    for shown in case_pages(comparison.columns, comparison.articles):
+        known = _guarantees_of(shown.guarantees)
+        yield f"cases/{file_name(shown.case)}", case.render(page="", up="../", shown=shown, known=known)
 
 
 def file_name(case: str) -> str:
