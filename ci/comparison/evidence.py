@@ -30,8 +30,10 @@ EACH_S = 4.0
 MOST_PICTURES = 1_500_000
 """Characters of all pictures together."""
 LINES, MESSAGES, MESSAGE_LINES, ANOMALIES, LOG_LINES = 16, 3, 24, 3, 8
+SENTENCE = 800
+"""Characters of what was false: some brokers answer with 50 KB of bytes."""
 LOG_COLUMNS = 240
-"""Of a line of a broker's log; the whole line is in the run."""
+"""Of a line of a broker's log. Whole sentences and lines are in the run."""
 WORTH_A_LINK = 200
 """Characters of a log: a shorter one is said again."""
 LEAST_LOG_LINES = 3
@@ -85,12 +87,12 @@ class Article:
         reason = self.result.reason
         if reason is None or (self.result.anomalies and reason.kind == "anomaly"):
             return ""
-        return f"{label(reason.kind)}: {reason.sentence}"
+        return f"{label(reason.kind)}: {_cut(reason.sentence, SENTENCE)}"
 
     @property
     def others(self) -> list[str]:
         """What else was false, where the reason names the first."""
-        return [] if self.result.anomalies else [failure.sentence for failure in self.result.failures[1:6]]
+        return [] if self.result.anomalies else [_cut(each.sentence, SENTENCE) for each in self.result.failures[1:6]]
 
     @property
     def anomalies(self) -> list[Anomaly]:
@@ -162,11 +164,11 @@ def log_of(result: CaseResult) -> list[str]:
     """What the broker's log warns of, without colours; the last lines where it warns of nothing."""
     loud = [line for line in result.log_lines if not QUIET.search(COLOURS.sub("", line.text[:LEVEL_WITHIN]))]
     lines = loud[:LOG_LINES] or result.log_lines[-LEAST_LOG_LINES:]
-    return [f"{line.at_s:.3f} s  node {line.node}  {_cut(COLOURS.sub('', line.text))}" for line in lines]
+    return [f"{line.at_s:.3f} s  node {line.node}  {_cut(COLOURS.sub('', line.text), LOG_COLUMNS)}" for line in lines]
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LOG_COLUMNS else f"{text[: LOG_COLUMNS - 1]}…"
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _elsewhere(result: CaseResult, first: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from brokertrial.checkers.verdict import Verdict
 from brokertrial.ci.commands.compare import Wanted, compare
 from brokertrial.ci.comparison import site
 from brokertrial.ci.comparison.column import Column
@@ -23,7 +24,7 @@ from brokertrial.ci.run_archive import pack
 from brokertrial.ci.run_folder import seal
 from brokertrial.suites.events import RunEvent
 from brokertrial.suites.guarantees import registry
-from brokertrial.suites.result import CaseResult, Evidence, LogLine
+from brokertrial.suites.result import CaseResult, Evidence, Failure, LogLine, Reason
 from tests.ci.test_comparison import CUT, KILL, column, profile, result
 
 EVIL = '<script>alert("x")</script>'
@@ -163,6 +164,16 @@ def test_a_log_that_warns_of_nothing_is_short() -> None:
     assert [line.rpartition("-")[2] for line in told] == ["6", "7", "8"]
     wide = msgspec.structs.replace(result("a/b", "fail"), log_lines=(LogLine(1, "x" * 5000, 1.0),))
     assert len(log_of(wide)[0]) < 300
+
+
+def test_what_is_no_case_has_no_page_and_long_sentences_are_cut() -> None:
+    """`requires/data` fails a run and is no case; a broker may answer with many bytes."""
+    data = CaseResult("requires/data", "It MUST.", (), "must", Verdict.FAIL, Reason("requirement", "it read nothing"))
+    said = Failure("statement:x", "false " * 2000)
+    long = msgspec.structs.replace(result("a/b", "fail", "offs-002"), failures=(said, said))
+    made = dict(site.files(compared([column("t1", data), column("t2", long)])))
+    assert "it read nothing" in made["index.html"] and "requires.data" not in made["index.html"]
+    assert len(made["cases/a.b.html"]) < 6000
 
 
 def test_a_guarantee_says_the_same_of_several_targets_once() -> None:
