@@ -6,17 +6,21 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from brokertrial.ci.comparison import site
 from brokertrial.ci.comparison.comparison import Comparison, compared
+from brokertrial.suites.result import Evidence, Failure, LogLine, Reason
+from tests.ci.test_comparison import column, result
 from tests.ci.test_comparison_site import small
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 PATIENCE_MS = 30_000
+NOT_WIDER = "document.documentElement.scrollWidth <= innerWidth"
 AREAS_OF_FOCUS = "document.activeElement.getAttribute('href') ?? document.activeElement.id"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
@@ -87,7 +91,30 @@ def test_no_page_is_wider_than_a_phone(browser: Browser, folder: Path) -> None:
         opened = context.new_page()
         for path in kinds_of_pages(folder):
             opened.goto(path.as_uri())
-            assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth"), path.name
+            assert opened.evaluate(NOT_WIDER), path.name
+    finally:
+        context.close()
+
+
+def test_no_word_of_a_broker_makes_a_page_wider(browser: Browser, tmp_path: Path) -> None:
+    """Bytes without a space, in each place that shows what a broker said."""
+    word = "0f" * 400
+    said = (Evidence("answer", f"Fetch v1\n  records  {word}", marked=(1,), note=word), Evidence("send", word, "ok"))
+    bad = msgspec.structs.replace(
+        result("a/b", "fail", "offs-002"), reason=Reason("statement", word), evidence=said, warnings=(word,),
+        failures=(Failure("statement:x", word), Failure("statement:y", word)), log_lines=(LogLine(1, word, 1.0),),
+    )  # fmt: skip
+    absent = msgspec.structs.replace(result("a/b", "absent", "offs-002"), reason=Reason("not-offered", word))
+    context = browser.new_context(viewport=PHONE)
+    try:
+        opened = context.new_page()
+        for name, text in site.files(compared([column("t1", bad), column("t2", absent)])):
+            path = tmp_path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        for path in kinds_of_pages(tmp_path):
+            opened.goto(path.as_uri())
+            assert opened.evaluate(NOT_WIDER), path.name
     finally:
         context.close()
 
