@@ -13,6 +13,12 @@ from brokertrial.wire import errors
 BEGINS_AGAIN = 2
 """How often a new id of one member may be unknown already, or its coordinator be another."""
 
+NO_PARTITIONS = bytes(6) + b"\xff" * 4
+"""What each member is given where a case does not say: ConsumerProtocolAssignment v0 without a topic or user data.
+
+Whether an assignment of no bytes is handed out is a case of its own.
+"""
+
 
 class Member:
     """`wire.member(group)`: has its own connection, keeps its member id and generation.
@@ -158,7 +164,7 @@ class Member:
 def rebalance(*members: Member, assignments: Sequence[bytes] | None = None) -> Member:
     """Joins all members and syncs them; each gets its assignment bytes (by position); returns the leader."""
     leader = join_together(*members)
-    given = assignments or [b""] * len(members)
+    given = assignments or [NO_PARTITIONS] * len(members)
     leader_brings = {member.id: data for member, data in zip(members, given, strict=True)}
     with leader.wire.on_the_way("rebalance"):
         answers = [member.sync(leader_brings if member is leader else None, wait=False) for member in members]

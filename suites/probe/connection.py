@@ -42,6 +42,8 @@ class ProbeConnection:
         self._traffic = traffic
         self._correlation = 0
         self._waiting: deque[tuple[int, PendingExchange, float]] = deque()
+        self._unanswered: dict[int, str] = {}
+        """Correlation id -> API of the requests that want no answer."""
 
     @property
     def awaits_answers(self) -> bool:
@@ -68,6 +70,7 @@ class ProbeConnection:
         self._exchanger.close(self.name)
         self.open = False
         self._waiting.clear()
+        self._unanswered.clear()
 
     def send(
         self,
@@ -98,6 +101,8 @@ class ProbeConnection:
         asked.number = self._traffic.sent(self.name, asked.where, frame, asked=asked, ns=sent_ns)
         if answered:
             self._waiting.append((correlation_id, asked, self.patience_s + may_take_s))
+        else:
+            self._unanswered[correlation_id] = request._api
         return asked
 
     def send_bytes(self, frame: bytes, what: str = "") -> int:
@@ -144,8 +149,9 @@ class ProbeConnection:
         asked.answer_frame = frame
         got = int.from_bytes(frame[:4], "big", signed=True)
         if len(frame) < 4 or got != correlation_id:
+            whose = f", that of a {self._unanswered[got]} that wants no answer" if got in self._unanswered else ""
             self._broken(
-                asked, f"the answer carries correlation id {got}, the request that is next had {correlation_id}"
+                asked, f"the answer carries correlation id {got}{whose}, the request that is next had {correlation_id}"
             )
         try:
             asked.answer = decode_response(asked.request._api, _layout(asked, frame), frame)[1]

@@ -129,6 +129,15 @@ class CaseConditions:
             error.step = error.step or step
             raise
 
+    @contextmanager
+    def the_subject(self) -> Iterator[None]:
+        """What goes wrong inside is what the case is about, though it looks like a step on the way."""
+        try:
+            yield
+        except BrokerAtFault as error:
+            error.step = ""
+            raise
+
     def settle(self) -> None:
         """Ends the case (or the part) if an answer carries an error that the case did not look at."""
         still_open = []

@@ -61,13 +61,13 @@ class FramesFamily(Core):
     def decoded(self, api: str, version: int, frame: bytes, *, correlation_id: int) -> Struct:
         """An answer frame as a message; one that cannot be read, or answers another request, fails the case."""
         proof = (Evidence("answer", f"{len(frame)} bytes, read as {api} v{version}", bytes_hex=frame.hex()),)
+        got = int.from_bytes(frame[:4], "big", signed=True)
+        if len(frame) >= 4 and got != correlation_id:  # whose it is, before it is read as something that it is not
+            raise ProtocolBroken(f"{api} v{version}: correlation id {got}; it must be {correlation_id}", proof)
         try:
-            got, answer = decode_response(api, version, frame)
+            return decode_response(api, version, frame)[1]
         except Malformed as error:
             raise ProtocolBroken(f"{api} v{version}: the answer cannot be decoded: {error}", proof) from error
-        if got != correlation_id:
-            raise ProtocolBroken(f"{api} v{version}: correlation id {got}; it must be {correlation_id}", proof)
-        return answer
 
     def must_close(self, line: ProbeConnection, within: float = 10.0, *, because: str) -> None:
         """The broker must close this connection within the time."""

@@ -91,3 +91,10 @@ class ListOffsetsFamily(Core):
             refresh=lambda: self.refresh_metadata(topic),
             step="ends" if plain and self._is_led_by(to, topic, partition) else "",
         )
+
+    def await_stable_end(self, topic: str, partition: int = 0, *, offset: int, within: float = 0.0) -> None:
+        """The last stable offset comes to be this one; not for cases that are about it."""
+        with self.on_the_way("stable-end"):
+            self.eventually(
+                lambda: self.list_offsets(topic, partition, isolation=COMMITTED).must_name(offset=offset), within=within
+            )

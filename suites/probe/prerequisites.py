@@ -3,8 +3,9 @@
 A case that cannot write an ordinary record says nothing of its own statement. That a record can be written is decided
 by the case that owns it: there it fails, once. A case that comes to the same failure of the same step later is not
 applicable, and names the case in which it failed. Nothing is hidden by that: only a failure of the run excuses, only
-the very same one, and only when it was found by an owner, which does nothing out of the ordinary before. Without an
-owner's verdict (`--select` of one case) the failure stays where it was met.
+the very same one. Where no owner failed in it so, the first case that failed in nothing else stands in for them: it may
+have done something out of the ordinary before, and so did those after it. A case that is run alone excuses itself from
+nothing.
 """
 
 from __future__ import annotations
@@ -59,8 +60,12 @@ PREREQUISITES: dict[str, Prerequisite] = {
     "retry": Prerequisite(
         "a batch that is sent again and acknowledged", ("idempotence/retry-is-written-once",), stated=True
     ),
+    "first-sequence": Prerequisite("a first sequence above 0", ("idempotence/unknown-producer",)),
+    "newer-epoch": Prerequisite("a batch of an epoch that its producer raised", ("idempotence/newer-epoch",)),
     "transactional-id": Prerequisite("a producer with a transactional id", (COMMITTED,)),
     "transaction": Prerequisite("a transaction that is written and ended", (COMMITTED,)),
+    "stable-end": Prerequisite("the last stable offset of a partition", ("offsets/latest-for-committed",), stated=True),
+    "validation": Prerequisite("a topic that is only validated", ("admin/creation-on-trial",)),
     "settings": Prerequisite("settings that are described", ("admin/described-settings",)),
     "topic-deletion": Prerequisite("a topic that is deleted", ("admin/deleted-and-made-again",)),
     "record-deletion": Prerequisite("records that are deleted by request", ("admin/delete-records",)),
@@ -91,8 +96,15 @@ def known_from(results: Iterable[CaseResult]) -> KnownSteps:
         elif result.verdict is Verdict.FAIL:
             decided += [name for name in mine if name in {_name(one.step) for one in own}]
         if result.is_failure:
-            failed += [Met(one.step, result.case) for one in own if _name(one.step) in mine]
+            owned = [one for one in own if _name(one.step) in mine or _stands_in(result)]
+            failed += [Met(one.step, result.case) for one in owned if one.step not in {met.step for met in failed}]
     return KnownSteps(tuple(failed), tuple(dict.fromkeys(decided)))
+
+
+def _stands_in(result: CaseResult) -> bool:
+    """Whether all that failed in a case were steps that no other case would state."""
+    named = [PREREQUISITES.get(_name(one.step)) for one in result.failures]
+    return all(entry is not None and not entry.stated for entry in named)
 
 
 def excused(outcome: Outcome, case: str, known: KnownSteps) -> Outcome:

@@ -128,6 +128,16 @@ class Producer:
         }
         return batch(*values, **given)
 
+    def begin_at(self, topic: str, made: bytes) -> Produced:
+        """A batch whose sequence is not 0, the first that the partition sees of this producer."""
+        answer: Produced = self.wire.produce(topic, made, step="first-sequence")
+        return answer
+
+    def raise_epoch(self, topic: str, made: bytes) -> Produced:
+        """The first batch of an epoch that this producer raised itself (KIP-360)."""
+        answer: Produced = self.wire.produce(topic, made, step="newer-epoch")
+        return answer
+
     def add(self, topic: str, partition: int = 0) -> Response:
         """AddPartitionsToTxn of one partition, as it is."""
         self._in_transaction.add((topic, partition))

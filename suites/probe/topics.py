@@ -136,6 +136,15 @@ class TopicsFamily(AdminFamily):
             )
         )
 
+    def must_be_validated_only(self, topic: str, *, to: int | None = None) -> None:
+        """A topic that CreateTopics was to validate, and not to make."""
+        with self.on_the_way("validation"):
+            answer = self.metadata(topic, to=to)
+            code = answer.struct.topics[0].error_code
+            absent = code == errors.UNKNOWN_TOPIC_OR_PARTITION
+            found = f"{topic} was to be validated only, and is there: Metadata answers {errors.name(code)}"
+            answer.must(absent, found, "topics[0].error_code")
+
     def _wait_for_leader(self, topic: str, partition: int) -> None:
         asked = request(
             "ListOffsets",

@@ -96,11 +96,10 @@ def result(case: str, level: str = "must", verdict: Verdict = Verdict.FAIL, step
     return CaseResult(case, "It MUST.", (), level, verdict, failures=failures)
 
 
-def test_only_a_failure_of_the_run_in_a_case_that_decides_is_known():
+def test_a_failure_of_the_run_in_a_case_that_decides_is_known():
     assert known_from([result(DATA)]) == KnownSteps((Met(GONE, DATA),), ("write",))
     assert known_from([result(DATA, level="should")]) == KnownSteps(decided=("write",))
-    assert known_from([result("fetch/at-the-end")]) == KnownSteps()
-    assert known_from([result(DATA, step="consumer: no-answer")]) == KnownSteps(), "that is not for it to decide"
+    assert known_from([result("fetch/at-the-end", level="should")]) == KnownSteps()
     assert "write" in known_from([result("produce/base-offset", verdict=Verdict.PASS)]).decided
 
 
@@ -111,6 +110,18 @@ def test_an_owner_that_failed_in_its_closing_look_alone_had_done_its_steps():
     assert known.failed == () and {"write", "ends", "read"} <= set(known.decided)
     both = replace(owner, failures=(lost(), looked))
     assert known_from([both]) == KnownSteps((Met(GONE, owner.case),), ("write",))
+
+
+def test_where_no_owner_failed_the_first_that_failed_in_a_step_alone_stands_in():
+    first, later = result("fetch/at-the-end"), result("records/round-trip")
+    stands_in = KnownSteps((Met(GONE, "fetch/at-the-end"),))
+    assert known_from([first, later]) == stands_in
+    assert known_from([result(DATA), first]).failed == (Met(GONE, DATA),)
+    also = CaseResult("a/b", "It MUST.", (), "must", Verdict.FAIL, failures=(lost(), Failure("statement:x", "it is")))
+    assert known_from([also]) == KnownSteps(), "what else it did may have led to that"
+    assert known_from([result("a/b", step="position: no-answer")]) == KnownSteps(), "several state that"
+    assert excused(outcome(lost()), "a/c", stands_in).verdict is Verdict.NOT_APPLICABLE
+    assert excused(outcome(lost()), "fetch/at-the-end", stands_in).verdict is Verdict.FAIL
 
 
 OTHERS = ["records/round-trip", "offsets/ends", "commits/round-trip", "protocol/acks-0-has-no-answer"]

@@ -134,8 +134,7 @@ def validate_only_makes_no_topic(wire, topic):
     wire.create_topic(topic, validate_only=True).must_be_refused(errors.TOPIC_ALREADY_EXISTS)
 
     for node in wire.nodes:
-        answer = wire.metadata(name, to=node)
-        answer.must_have("topics[0].error_code", errors.UNKNOWN_TOPIC_OR_PARTITION)
+        wire.must_be_validated_only(name, to=node)
     wire.create_topic(name, partitions=3).must_succeed()
     wire.await_topic(name)
 

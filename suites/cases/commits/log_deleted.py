@@ -21,6 +21,7 @@ COMMITS = {"OffsetCommit": 2, "OffsetFetch": 2, "DeleteTopics": 1}
     guarantees=["adm-006", "cmt-001", "cmt-002", "grp-016"],
     apis={**COMMITS, "JoinGroup": 0, "SyncGroup": 0, "Heartbeat": 0, "ListGroups": 0},
     needs=["started", "terminate", "restart"],
+    since="4.1 (KAFKA-19274)",
     detects=["K44"],
 )
 def groups_begin_anew_with_their_topic(wire, topic, nodes, rng):

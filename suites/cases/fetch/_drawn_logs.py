@@ -6,7 +6,7 @@ Shared by the cases that read such logs in drawn ways (fetch/, offsets/): what i
 from dataclasses import replace
 from typing import Any
 
-from brokertrial.suites.probe import COMMITTED, batch
+from brokertrial.suites.probe import batch
 from brokertrial.wire.records import Record
 
 CODECS = ("none", "gzip", "snappy", "lz4")
@@ -167,7 +167,7 @@ class DrawnLogs:
         act(self.node)
         for log in self.logs:
             self.wire.await_topic(log.place[0])
-        self.wire.eventually(lambda: [self._must_be_stable(log) for log in self.logs], within=WITHIN_S)
+        self._await_ends(self.logs)
 
     def finish(self, number, commit):
         """The transaction of a producer ends, if it has one; each of its partitions gets one marker."""
@@ -182,11 +182,14 @@ class DrawnLogs:
             if not commit:
                 log.aborted.append((who, first, log.end))
             log.take(Held(log.end, [], producer=who, marker="COMMIT" if commit else "ABORT"))
-        self.wire.eventually(lambda: [self._must_be_stable(log) for log in mine], within=WITHIN_S)
+        self._await_ends(mine)
 
-    def _must_be_stable(self, log):
-        self.wire.list_offsets(*log.place).must_name(offset=log.end)
-        self.wire.list_offsets(*log.place, isolation=COMMITTED).must_name(offset=log.stable)
+    def _await_ends(self, logs):
+        for log in logs:
+            self.wire.eventually(
+                lambda log=log: self.wire.list_offsets(*log.place).must_name(offset=log.end), within=WITHIN_S
+            )
+            self.wire.await_stable_end(*log.place, offset=log.stable, within=WITHIN_S)
 
     def _plain(self, log):
         records, codec = self._drawn(log), self.rng.choice(log.codecs)

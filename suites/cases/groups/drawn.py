@@ -188,8 +188,10 @@ def _refused(one):
 def _must_be_described(wire, one):
     answer = wire.describe_group(one.name).must_succeed()
     row = answer.struct.groups[0]
-    reported = (row.group_state, row.protocol_type, row.protocol_data in _elected(one))
-    answer.must(reported == ("Stable", "opaque", True), f"the group is {reported[:2]} with {row.protocol_data}", ROW)
+    for field, value in (("group_state", "Stable"), ("protocol_type", "opaque")):
+        answer.must_have(f"{ROW}.{field}", value)
+    named, due = row.protocol_data, " or ".join(sorted(_elected(one)))
+    answer.must(named in _elected(one), f"the protocol is {named!r}; it must be {due}", f"{ROW}.protocol_data")
     found = {
         each.member_id: (each.group_instance_id, bytes(each.member_metadata), bytes(each.member_assignment))
         for each in row.members

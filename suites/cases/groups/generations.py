@@ -41,7 +41,7 @@ def each_rebalance_raises_the_generation_by_one(wire, group):
     """
     first, second = wire.member(group, "first"), wire.member(group, "second")
     first.join().must_succeed()
-    first.sync({first.id: b""}).must_succeed()
+    first.sync({first.id: b"all"}).must_succeed()
     began = first.generation
 
     second.begin_join()

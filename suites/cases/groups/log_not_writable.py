@@ -3,6 +3,7 @@
 from itertools import islice
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.groups._refused_for_now import assigned, may_be_refused, must_be_assigned
 from brokertrial.suites.cases.replication._handing_over import ELSEWHERE
 from brokertrial.suites.cases.replication._too_few import WITHIN_S, too_few_in_sync
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
@@ -48,7 +49,7 @@ def no_group_is_held_up_by_what_was_refused(wire, group, nodes, rng):
     asked = [
         lambda: wire.commit(group, topic, offset=2, retry=False),
         lambda: producer.send_offsets(staged, {(topic, 0): 3}, retry=False),
-        lambda: _assigned(wire, member),
+        lambda: assigned(wire, member),
         *(lambda one=one: one.beat(retry=False) for one in consumers),
     ]
     with too_few_in_sync(wire, nodes, OFFSETS_TOPIC, {coordinator}), wire.part("while a replica is missing"):
@@ -56,33 +57,14 @@ def no_group_is_held_up_by_what_was_refused(wire, group, nodes, rng):
             lambda: wire.commit(probe, topic, offset=1, retry=False).must_be_refused(*ELSEWHERE), within=WITHIN_S
         )
         for ask in rng.sample(asked, len(asked)):
-            _may_be_refused(ask())
+            may_be_refused(ask(), errors.REBALANCE_IN_PROGRESS)  # written when its time was up
     wire.commit(group, topic, offset=4).must_succeed()
     wire.committed(group, topic).must_be(4)
-    _is_assigned(member)
+    must_be_assigned(member)
     member.commit(topic, offset=5).must_succeed()
     wire.committed(classic, topic).must_be(5)
     _goes_on_in_a_transaction(wire, wire.producer(transactional_id), staged, topic)
     _share(consumers)
-
-
-def _may_be_refused(answer):
-    """A broker that does not serve KIP-848 says so; what was written when its time was up may have happened."""
-    if answer.error not in (errors.NONE, errors.UNSUPPORTED_VERSION, errors.REBALANCE_IN_PROGRESS):
-        answer.must_be_refused(*ELSEWHERE)
-
-
-def _assigned(wire, member):
-    how = {"protocol": member.protocol, "protocol_type": "consumer", "via": member.name, "retry": False}
-    return wire.sync_group(member.group, member.generation, member.id, {member.id: b"given"}, **how)
-
-
-def _is_assigned(member):
-    """In a new generation; where nothing of its group was written, its coordinator may not know it any more."""
-    if member.join().error == errors.UNKNOWN_MEMBER_ID:
-        member.id = ""
-        member.join().must_succeed()
-    member.sync({member.id: b"given"}).must_have("assignment", b"given")
 
 
 def _goes_on_in_a_transaction(wire, producer, group, topic):

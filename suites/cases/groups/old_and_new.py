@@ -27,7 +27,7 @@ def a_leader_of_an_old_version_gets_the_generation_of_a_static_member(wire, grou
         wire.not_applicable(f"JoinGroup is offered from {min(wire.versions('JoinGroup'))} on")
     leader = wire.member(group, "leader")
     leader.join().must_succeed()
-    leader.sync({leader.id: b""}).must_succeed()
+    leader.sync({leader.id: b"all"}).must_succeed()
     static = wire.member(group, "static", instance_id="i-1")
     static.begin_join()
     leader.await_rebalance()
@@ -38,7 +38,7 @@ def a_leader_of_an_old_version_gets_the_generation_of_a_static_member(wire, grou
         static.finish_join().must_have("generation_id", joined.generation)
         members = {row.member_id for row in joined.struct.members}
         joined.must(members == {leader.id, static.id}, f"the members are {members}", "members")
-        leader.sync({leader.id: b"", static.id: b"yours"}).must_succeed()
+        leader.sync({leader.id: b"all", static.id: b"yours"}).must_succeed()
         static.sync().must_bring(b"yours")
         if version != old[0]:
             static.settings["protocols"] = [("range", version.to_bytes())]

@@ -20,7 +20,7 @@ def each_group_is_listed_once_with_its_state(wire, topic, group):
     wire.commit(empty, topic, offset=5)
     member = wire.member(group)
     member.join().must_succeed()
-    member.sync({member.id: b""}).must_succeed()
+    member.sync({member.id: b"all"}).must_succeed()
 
     answers = [wire.list_groups(to=node) for node in wire.nodes]
     rows = [row for answer in answers for row in answer.must_succeed().struct.groups]
@@ -81,7 +81,7 @@ def only_a_group_without_members_can_be_deleted(wire, topic, group):
     wire.commit(empty, topic, offset=5)
     member = wire.member(group)
     member.join().must_succeed()
-    member.sync({member.id: b""}).must_succeed()
+    member.sync({member.id: b"all"}).must_succeed()
     member.commit(topic, offset=6).must_succeed()
 
     wire.delete_groups(group).must_be_refused(errors.NON_EMPTY_GROUP)

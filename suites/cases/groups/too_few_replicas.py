@@ -4,6 +4,7 @@ from functools import partial
 from itertools import islice
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.groups._refused_for_now import assigned, may_be_refused, must_be_assigned
 from brokertrial.suites.cases.replication._handing_over import ELSEWHERE
 from brokertrial.suites.cases.replication._too_few import WITHIN_S, too_few_in_sync
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC
@@ -37,16 +38,16 @@ def what_is_refused_can_be_done_later(wire, topic, group, nodes):
     with too_few_in_sync(wire, nodes, OFFSETS_TOPIC, {coordinator}), wire.part("while a replica is missing"):
         first = partial(wire.commit, probe, topic, offset=1, retry=False)
         wire.eventually(lambda: first().must_be_refused(*ELSEWHERE), within=WITHIN_S)
-        _may_be_refused(_assigned(wire, member))
-        _may_be_refused(_first_heartbeat(wire, modern, topic, retry=False))
-        _may_be_refused(wire.delete_offsets(kept, [(topic, 0)], retry=False))
-        _may_be_refused(wire.delete_groups(given_up, retry=False))
+        may_be_refused(assigned(wire, member))
+        may_be_refused(_first_heartbeat(wire, modern, topic, retry=False))
+        may_be_refused(wire.delete_offsets(kept, [(topic, 0)], retry=False))
+        may_be_refused(wire.delete_groups(given_up, retry=False))
     shown = {name: wire.committed(name, topic).must_succeed().offset for name in (kept, given_up)}
     nodes.crash(coordinator)
     await_leaders(wire, of_all=True)
     for name, offset in shown.items():
         wire.eventually(lambda name=name, offset=offset: wire.committed(name, topic).must_be(offset), within=WITHIN_S)
-    _is_assigned(member)
+    must_be_assigned(member)
     begun = _first_heartbeat(wire, modern, topic)
     if begun.error != errors.UNSUPPORTED_VERSION:
         begun.must_succeed()
@@ -54,25 +55,6 @@ def what_is_refused_can_be_done_later(wire, topic, group, nodes):
         wire.commit(name, topic, offset=2).must_succeed()
         wire.delete_groups(name).must_succeed()
         wire.committed(name, topic).must_be(-1)
-
-
-def _may_be_refused(answer):
-    """A broker that does not serve KIP-848 says so."""
-    if answer.error not in (errors.NONE, errors.UNSUPPORTED_VERSION):
-        answer.must_be_refused(*ELSEWHERE)
-
-
-def _assigned(wire, member):
-    how = {"protocol": member.protocol, "protocol_type": "consumer", "via": member.name, "retry": False}
-    return wire.sync_group(member.group, member.generation, member.id, {member.id: b"given"}, **how)
-
-
-def _is_assigned(member):
-    """In a new generation; where nothing of its group was written, nobody knows the member any more."""
-    if member.join().error == errors.UNKNOWN_MEMBER_ID:
-        member.id = ""
-        member.join().must_succeed()
-    member.sync({member.id: b"given"}).must_succeed()
 
 
 def _first_heartbeat(wire, group, topic, **how):

@@ -27,7 +27,7 @@ def a_batch_may_reach_across_the_largest_sequence(wire, topic):
     wire.produce(topic, batch("before"))
     producer = wire.producer()
     across = producer.batch("a", "b", "c", "d", sequence=2**31 - 2)
-    wire.produce(topic, across).must_be_at(1)
+    producer.begin_at(topic, across).must_be_at(1)
     wire.produce(topic, producer.batch("f", sequence=3)).must_be_refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
     wire.produce(topic, producer.batch("e", sequence=2)).must_be_at(5)
     wire.produce(topic, across).must_be_at(1)

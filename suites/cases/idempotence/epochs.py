@@ -41,7 +41,7 @@ def a_newer_epoch_begins_at_zero_and_fences_the_older(wire, topic):
     producer = wire.producer()
     producer.send(topic, "old")
     producer.send(topic, "gap", sequence=5, epoch=1).must_be_refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
-    producer.send(topic, "new", sequence=0, epoch=1).must_be_at(1)
+    producer.raise_epoch(topic, producer.batch("new", sequence=0, epoch=1)).must_be_at(1)
     producer.send(topic, "late", sequence=1, epoch=0).must_be_refused(
         errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED
     )
@@ -63,7 +63,7 @@ def after_the_largest_sequence_comes_zero(wire, topic):
     producer = wire.producer()
     last = producer.batch("a", "b", "c", sequence=2**31 - 3)
     first = producer.batch("d", sequence=0)
-    wire.produce(topic, last).must_be_at(1)
+    producer.begin_at(topic, last).must_be_at(1)
     wire.produce(topic, first).must_be_at(4)
     wire.produce(topic, last).must_be_at(1)
     wire.produce(topic, first).must_be_at(4)
@@ -84,7 +84,7 @@ def a_producer_that_is_not_known_may_begin_anywhere(wire, topic):
     """
     wire.produce(topic, batch("before"))
     producer = wire.producer()
-    producer.send(topic, "a", sequence=42).must_be_at(1)
+    producer.begin_at(topic, producer.batch("a", sequence=42)).must_be_at(1)
     producer.send(topic, "b", sequence=43).must_be_at(2)
     producer.send(topic, "c", sequence=45).must_be_refused(errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
     wire.read_all(topic).must_hold("before", "a", "b")

@@ -40,7 +40,8 @@ def latest_for_read_committed_is_the_last_stable_offset(wire, topic, transaction
     wire.produce(topic, batch("after"))
 
     wire.list_offsets(topic, at="latest").must_name(offset=3)
-    wire.list_offsets(topic, at="latest", isolation=COMMITTED).must_name(offset=1)
+    with wire.on_the_way("stable-end"):  # many wait for it
+        wire.list_offsets(topic, at="latest", isolation=COMMITTED).must_name(offset=1)
     answer = wire.fetch(topic, isolation=COMMITTED).must_have("responses[0].partitions[0].last_stable_offset", 1)
     answer.must(max(answer.offsets) < 1, f"read_committed is given the offsets {answer.offsets}")
     producer.commit().must_succeed()

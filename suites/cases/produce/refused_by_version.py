@@ -68,8 +68,9 @@ class Refusals:
         self.picky = topic_of(what="picky", configs=picky)
         self.held = {self.plain: 0, self.picky: 0}
         self.numbered = wire.producer()
-        for sequence, epoch in ((0, 0), (0, 1)):
-            self._take(self.plain, self.numbered.batch("n", sequence=sequence, epoch=epoch))
+        self.numbered.send(self.plain, "n").must_be_at(0)
+        self.numbered.raise_epoch(self.plain, self.numbered.batch("n", sequence=0, epoch=1)).must_be_at(1)
+        self.held[self.plain] = 2
         self.open = wire.producer(wire.name("open"))
         self._sent(self.open)
         self.stale = wire.producer(wire.name("stale"))

@@ -28,10 +28,11 @@ def a_newer_instance_shuts_out_the_older_one(wire, topic, group, transactional_i
     )
     wire.await_settled(topic)
 
-    older.send(topic, "too late").must_be_refused(*FENCED)
-    older.add(topic).must_be_refused(*FENCED)
-    older.commit().must_be_refused(*FENCED)
-    older.abort().must_be_refused(*FENCED)
+    with wire.the_subject():
+        older.send(topic, "too late").must_be_refused(*FENCED)
+        older.add(topic).must_be_refused(*FENCED)
+        older.commit().must_be_refused(*FENCED)
+        older.abort().must_be_refused(*FENCED)
 
     newer.send(topic, "from the newer")
     newer.commit().must_succeed()
@@ -55,6 +56,7 @@ def each_start_raises_the_epoch(wire, topic, transactional_id):
         )
         seen.append((producer.id, producer.epoch))
     producer.send(topic, "open")
-    for producer_id, epoch in seen[:-1]:
-        wire.end_txn(transactional_id, producer_id, epoch, commit=True).must_be_refused(*FENCED)
+    with wire.the_subject():
+        for producer_id, epoch in seen[:-1]:
+            wire.end_txn(transactional_id, producer_id, epoch, commit=True).must_be_refused(*FENCED)
     wire.list_offsets(topic, isolation=COMMITTED).must_name(offset=0)

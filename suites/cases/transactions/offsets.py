@@ -81,7 +81,7 @@ def offsets_of_a_member_that_is_none_are_refused(wire, topic, group, transaction
     """
     member = wire.member(group, instance_id="i-1")
     member.join().must_succeed()
-    member.sync({member.id: b""}).must_succeed()
+    member.sync({member.id: b"all"}).must_succeed()
     producer = wire.producer(transactional_id)
 
     def sent(generation, member_id, instance_id=None):
