@@ -136,7 +136,9 @@ class CommitsFamily(Coordinated):
     ) -> Committed:
         """OffsetFetch of several partitions; None asks for all that the group has."""
         plain = ids = None
-        step = "" if partitions is None or require_stable or how.get("version") is not None else "committed"
+        step = "" if require_stable or how.get("version") is not None else "committed"
+        if partitions is None:
+            step = "all-committed"
         if partitions is not None:
             names = list(dict.fromkeys(topic for topic, _ in partitions))
             plain = [

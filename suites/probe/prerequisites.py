@@ -52,6 +52,9 @@ PREREQUISITES: dict[str, Prerequisite] = {
     "coordinator": Prerequisite("the coordinator of a group", (COMMITS, JOINS)),
     "commit": Prerequisite("an offset that is committed", (COMMITS,)),
     "committed": Prerequisite("a committed offset that is returned", (COMMITS,)),
+    "all-committed": Prerequisite(
+        "all offsets of a group that are returned", ("commits/all-of-a-group-in-every-version",), stated=True
+    ),
     "join": Prerequisite("a classic group that is joined", (JOINS,)),
     "rebalance": Prerequisite("members that come into one generation", (JOINS,)),
     "consumer": Prerequisite("a consumer group that is joined (KIP-848)", ("groups/consumer-joins",)),
