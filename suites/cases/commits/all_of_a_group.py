@@ -11,7 +11,7 @@ ALL_SINCE = 2
     guarantees=["cmt-016", "cmt-003"],
     apis={"OffsetCommit": 2, "OffsetFetch": 2},
     needs=["partitions"],
-    detects=[edit_answer("groups[].topics[].partitions[].committed_offset", add=1, api="OffsetFetch")],
+    detects=["P20", edit_answer("groups[].topics[].partitions[].committed_offset", add=1, api="OffsetFetch")],
 )
 def all_that_a_group_committed_is_listed(wire, topic_of, group):
     """OffsetFetch without topics MUST list exactly what the group has committed, in each version from v2 on; a group
