@@ -57,7 +57,7 @@ def _member(member: ConsumerMember, group: ConsumerGroup, context: Context) -> d
     target = member.assigned if bugs.on("U27") else group.target.get(member.member_id, NOTHING)
     return {
         "member_id": member.member_id,
-        "instance_id": member.instance_id,
+        "instance_id": None if bugs.on("J16") else member.instance_id,
         "rack_id": member.rack_id,
         "member_epoch": member.epoch,
         "client_id": member.client_id,

@@ -25,7 +25,8 @@ def list_transactions(request: Struct, context: Context) -> Struct:
         return response("ListTransactions", error_code=errors.COORDINATOR_LOAD_IN_PROGRESS)
     unknown = [name for name in request.state_filters if name not in _STATES]
     try:
-        pattern = Pattern(request.transactional_id_pattern) if request.transactional_id_pattern else None
+        given = request.transactional_id_pattern
+        pattern = Pattern(given) if given or (given is not None and bugs.on("J14")) else None
     except NoPattern:
         return response("ListTransactions", error_code=errors.INVALID_REGULAR_EXPRESSION)
     now_ms = context.node.clock.now_ms()
@@ -42,7 +43,7 @@ def list_transactions(request: Struct, context: Context) -> Struct:
 
 
 def _passes(t: Transaction, request: Struct, now_ms: int) -> bool:
-    shortest: int = request.duration_filter
+    shortest: int = request.duration_filter * (1000 if bugs.on("J15") else 1)
     if request.state_filters and t.state.shown not in request.state_filters:
         return False
     if request.producer_id_filters and t.producer_id not in request.producer_id_filters:

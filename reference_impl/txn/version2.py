@@ -39,6 +39,8 @@ def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, ne
     if bumped or overflowed:
         same = commit == (t.state is TransactionState.COMPLETE_COMMIT)
         return Transition(t, errors.NONE if same else errors.INVALID_TXN_STATE)
+    if t.state is TransactionState.EMPTY and commit and bugs.on("J13"):
+        return Transition(t)
     if commit or (t.state is TransactionState.EMPTY and bugs.on("Z10")):
         return Transition(t, errors.INVALID_TXN_STATE)
     if _complete(t) and bugs.on("Z58"):

@@ -48,7 +48,8 @@ def a_consumer_group_is_described_as_its_members_are_answered(wire, topic_of, gr
     must = {member.id: (member.epoch, sorted(member.topics)) for member in members}
     answer.must(standing == must, f"epochs and subscriptions are {standing}; they must be {must}", f"{ROW}.members")
     instances = {each.member_id: each.instance_id for each in row.members}
-    answer.must(instances == {one.id: None, two.id: "i-2", three.id: None}, "one is i-2", f"{ROW}.members")
+    named = {one.id: None, two.id: "i-2", three.id: None}
+    answer.must(instances == named, f"the instance ids are {instances}; they must be {named}", f"{ROW}.members")
 
     for member in members:
         member.leave().must_have("member_epoch", -1)
