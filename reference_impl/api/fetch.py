@@ -97,6 +97,7 @@ def _is_enough(
         return True
     most = min(request.max_bytes, context.node.fetch_max_bytes)
     wanted = request.min_bytes if bugs.on("F05") else min(request.min_bytes, most)
+    wanted = max(wanted, 1) if bugs.on("B120") else wanted
     if bugs.on("V68") and reading.size:
         return True
     return reading.failed or not asked or reading.counted >= wanted

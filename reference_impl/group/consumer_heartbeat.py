@@ -210,6 +210,8 @@ def _replaced(
         SavedTarget(member_id, target),
         SavedProgress(after),
     ]
+    if bugs.on("B117"):
+        changes.append(changes.pop(-4))
     return after
 
 

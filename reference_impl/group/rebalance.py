@@ -68,7 +68,7 @@ def sync(
         if assignments and bugs.on("Q06"):
             member.assignment = assignments.get(member_id, b"")
         return [SyncResult(ticket, errors.NONE, group.protocol_type, group.protocol, member.assignment)]
-    member.sync = ticket
+    member.sync = member.sync if member.sync is not None and bugs.on("B122") else ticket
     if group.leader != member_id:
         return []
     out: list[Effect] = [group.saved(assignments)]
@@ -246,7 +246,7 @@ def _update(member: ClassicMember, request: JoinRequest, ticket: Ticket) -> None
     member.rebalance_timeout_ms = request.rebalance_timeout_ms
     if not bugs.on("D07"):
         member.session_timeout_ms = request.session_timeout_ms
-    member.join = ticket
+    member.join = member.join if member.join is not None and bugs.on("B119") else ticket
 
 
 def _welcome(group: ClassicGroup, member: ClassicMember, ticket: Ticket, skip_assignment: bool = False) -> JoinResult:

@@ -282,6 +282,8 @@ class ProducerTable:
             at += cls._ENTRY.size
             batches = [RememberedBatch(*cls._BATCH.unpack_from(data, at + i * cls._BATCH.size)) for i in range(count)]
             at += count * cls._BATCH.size
+            if bugs.on("B116"):
+                batches = [b._replace(first_sequence=b.last_sequence - b.last_offset + b.base_offset) for b in batches]
             known = -1 if bugs.on("T05") else coordinator_epoch
             yield ProducerEntry(producer_id, epoch, known, timestamp, None if began == -1 else began, batches)
 

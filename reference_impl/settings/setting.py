@@ -47,7 +47,7 @@ class Setting:
                 f"Invalid value {text} for configuration {self.name}: Not a number of type {self.kind.upper()}"
             ) from None
         self._check(value, text)
-        return value
+        return text.strip().split(",") if value and self.kind == "list" and bugs.on("B121") else value
 
     def shown(self, text: str) -> str:
         """How a value is told, whatever it was spelled like."""

@@ -23,7 +23,7 @@ from brokertrial.wire import errors
 def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, new_id: Callable[[], int]) -> Transition:
     """The producer's decision, with a new epoch for its next transaction."""
     overflowed = t.previous_producer_id == producer_id and epoch == LAST_EPOCH and t.epoch == 0
-    bumped = t.epoch == epoch + 1
+    bumped = t.epoch == epoch + 1 and (epoch == t.last_epoch or not bugs.on("B118"))
     if t.producer_id != producer_id and not overflowed:
         return Transition(t, errors.INVALID_PRODUCER_ID_MAPPING)
     fenced_in_the_last = t.epoch > LAST_EPOCH and t.next_producer_id == NONE and not bugs.on("K16")
