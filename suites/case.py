@@ -21,6 +21,7 @@ from brokertrial.faults.schedule import Window
 from brokertrial.suites.capabilities import NEEDS
 from brokertrial.suites.draw import Draw
 from brokertrial.suites.guarantees import Guarantee, Level, guarantee
+from brokertrial.suites.old_rules import since_of
 from brokertrial.suites.since import Since
 
 CASES = Path(__file__).resolve().parent / "cases"
@@ -62,7 +63,7 @@ class Case:
         self.smoke = smoke
         self._level = level
         self.detects = detects
-        self.since = self._parsed(since)
+        self.since = self._parsed(since or since_of(case_id))
         self.situation: Draw | None = None
         """Where it is not met as it is written: see suites/situations."""
         self._check()
@@ -182,7 +183,8 @@ def case(
     suites/capabilities.py). What is missing makes the case not applicable. `smoke` puts it into the small profile.
     `detects` says how the case is seen to fail: planted bugs of the reference broker by id, and edited answers
     (`faults.kinds.edit_answer`) told all at once. `since` is for a rule that is younger than Kafka 3.3: "3.6
-    (KIP-890)"; a target that is, or says that it follows, an older release is not judged by it.
+    (KIP-890)"; a target that is, or says that it follows, an older release is not judged by it. Rules that came between
+    2.8 and 3.3 stand in suites/old_rules.py.
     """
 
     def declare(function: Function) -> Function:

@@ -17,12 +17,13 @@ from brokertrial.suites.proving.case_dependencies import text_hash
 from brokertrial.suites.proving.notes import Note
 from brokertrial.suites.since import number
 
+FIRST_IN_KRAFT = (3, 3)
 DEFECTS = Path(__file__).with_name("release_defects.toml")
 JIRA, KIPS = "https://issues.apache.org/jira/browse/", "https://cwiki.apache.org/confluence/display/KAFKA/"
 
 
 class Defect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A defect that some releases have, as its issue tells it."""
+    """A defect that some releases have, as its issue tells it; with `zookeeper` they have it in that mode alone."""
 
     case: str
     shows: str
@@ -30,6 +31,7 @@ class Defect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str
     since: str = msgspec.field(name="from")
     until: str = msgspec.field(name="to", default="")
+    zookeeper: bool = False
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"(KAFKA|KIP)-\d+", self.issue):
@@ -42,9 +44,14 @@ class Defect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.is_about(note.case, release) and self.shows in f"{note.sentence} {' '.join(note.anomalies)}"
 
     def is_about(self, case: str, release: str) -> bool:
-        """Whether that case is to fail on that release."""
+        """Whether that case is to fail on that release, in KRaft mode."""
         late = self.until and number(release) > number(self.until)
-        return case == self.case and number(release) >= number(self.since) and not late
+        return case == self.case and number(release) >= number(self.since) and not (late or self.zookeeper)
+
+    @property
+    def is_of_zookeeper(self) -> bool:
+        """Whether it is seen where there is a ZooKeeper: before 3.3 there always was one."""
+        return self.zookeeper or number(self.since) < FIRST_IN_KRAFT
 
     @property
     def link(self) -> str:

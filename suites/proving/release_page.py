@@ -21,6 +21,14 @@ and look at answers; *trials* let clients work under faults and judge what they 
 | release | run | on | pass | fail | warn | inconclusive | not applicable |
 |---|---|---|---|---|---|---|---|
 """
+ZOOKEEPER = """
+## With ZooKeeper
+What is known of releases that run with ZooKeeper (`--target 'kafka:2.8.2?mode=zk'`), from runs of 2.8.2, 3.3.2, 3.7.2
+and 3.9.2 on one node; `make releases` does not make them.
+
+| releases | case | issue | what it is |
+|---|---|---|---|
+"""
 FOUND = """
 ## Findings with a page of their own
 Seen in trials or on several nodes, where a run on one node may pass by them.
@@ -47,8 +55,19 @@ def page(
         + rows
         + "\n## What does not pass\n"
         + (TABLE + table if bad else "Nothing: every applicable case passed.\n")
+        + with_zookeeper(known)
         + section(found)
     )
+
+
+def with_zookeeper(known: Sequence[Defect]) -> str:
+    """The defects that are seen with ZooKeeper; empty where there are none."""
+    rows = [
+        f"| {each.since} to {each.until or '3.9'} | {each.case} | {each.link} | {each.says} |\n"
+        for each in sorted(known, key=lambda each: each.case)
+        if each.is_of_zookeeper
+    ]
+    return ZOOKEEPER + "".join(rows) if rows else ""
 
 
 def section(found: Sequence[ReleaseFinding]) -> str:

@@ -13,7 +13,7 @@ from brokertrial.suites.proving import releases
 from brokertrial.suites.proving.case_dependencies import text_hash
 from brokertrial.suites.proving.notes import Note
 from brokertrial.suites.proving.release_notes import Defect, ReleaseNotes, defects, findings
-from brokertrial.suites.proving.release_page import page, problems, section
+from brokertrial.suites.proving.release_page import page, problems, section, with_zookeeper
 from brokertrial.suites.since import number
 
 CASE = by_id()["offsets/newest-time"]
@@ -109,7 +109,15 @@ def test_the_known_defects_are_of_cases_and_releases_that_are_there() -> None:
     assert defects()
     for each in defects():
         assert each.case in by_id(), each
-        assert (3, 3) <= number(each.since) <= (number(each.until) or (9,)), each
+        assert (2, 8) <= number(each.since) <= (number(each.until) or (9,)), each
+
+
+def test_what_is_seen_with_zookeeper_is_in_the_page_and_explains_nothing_in_kraft_mode(tmp_path: Path) -> None:
+    assert with_zookeeper(defects()) in releases.PAGE.read_text(encoding="utf-8") and not with_zookeeper([KNOWN])
+    alone = Defect(CASE.id, "offset is 5", "KAFKA-16310", "It names the batch.", "3.3", "3.7.2", zookeeper=True)
+    assert "| 3.3 to 3.7.2 | offsets/newest-time | [KAFKA-16310](" in page([], [CASE], [alone])
+    said = "unexplained: offsets/newest-time on 3.3.2: offset is 5"
+    assert problems([shelf(tmp_path, note("fail", "offset is 5"))], [CASE], [alone]) == [said]
 
 
 @pytest.mark.parametrize("issue", ["16310", "BUG-1", "KAFKA-", "https://issues.apache.org/jira/browse/KAFKA-1"])

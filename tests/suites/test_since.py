@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from brokertrial.suites.case import BadCase, Case, case
+from brokertrial.suites.case import BadCase, Case, by_id, case
+from brokertrial.suites.old_rules import SINCE
 from brokertrial.suites.running.support import TargetSupport, unmet_need
+from brokertrial.suites.since import Since
 from brokertrial.suites.targets import open_target
 
 
@@ -38,6 +40,14 @@ def test_that_release_and_later_ones_are_and_who_does_not_say(release: tuple[int
 
 def test_a_rule_without_it_binds_all() -> None:
     assert unmet_need(made(""), offer((3, 3))) is None
+
+
+def test_rules_between_2_8_and_3_3_are_of_cases_that_are_there() -> None:
+    named = [name for cases in SINCE.values() for name in cases]
+    assert len(set(named)) == len(named) and set(named) <= by_id().keys()
+    for since, cases in SINCE.items():
+        assert (2, 8) < Since.parse(since).release <= (3, 3)
+        assert all(by_id()[name].since == Since.parse(since) for name in cases)
 
 
 @pytest.mark.parametrize("since", ["3.6", "3 (KIP-890)", "3.6 KIP-890", "KIP-890", "3.6 (issue 5)"])
