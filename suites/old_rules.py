@@ -5,6 +5,7 @@ They stand here and not in the declarations of their cases: each release that ca
 from __future__ import annotations
 
 SINCE: dict[str, tuple[str, ...]] = {
+    "3.0 (KIP-345)": ("groups/asked-in-every-state",),  # one check of a member for all requests (pull request 9958)
     "3.1 (KAFKA-8522)": (  # KIP-534: how long it stays counts from when the cleaner has seen it first
         "compaction/markers-stay-and-go",
         "compaction/tombstones-wherever-they-lie",

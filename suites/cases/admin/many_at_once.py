@@ -93,6 +93,7 @@ class FollowedTopics:
 
     def __init__(self, wire, rng):
         self.wire, self.rng, self.nodes = wire, rng, sorted(wire.nodes)
+        self.zookeeper = wire.case_context.has_zookeeper
         self.there: dict[str, Topic] = {}
         self.gone: dict[str, object] = {}
         self.had_settings: set[str] = set()
@@ -112,7 +113,7 @@ class FollowedTopics:
         free = again[:1] or [self.wire.name("t")]
         names = (free + [self.wire.name("t") for _ in range(3)])[: max(1, min(3, MOST - len(self.there)))]
         rows = [rows_of.made(rng, name, self.nodes, version) for name in names if len(self.there) < MOST]
-        rows += [rows_of.not_made(rng, rows_of.made(rng, self.wire.name("t"), self.nodes, version), self.nodes)]
+        rows += [self._not_made(rows_of.made(rng, self.wire.name("t"), self.nodes, version))]
         rows += [self._odd(self._good_or_bad(name, version), NO_NAME) for name in self._bad_names()]
         rows += [
             self._odd(self._good_or_bad(name, version), errors.TOPIC_ALREADY_EXISTS)
@@ -130,9 +131,14 @@ class FollowedTopics:
                 answer.must(counts == (-1, -1), f"{row.name} is refused, and reported with {counts}", "topics")
 
     def _good_or_bad(self, name, version):
-        """A row whose name is looked at first, whatever else is wrong with it."""
+        """A row whose name is looked at first, whatever else is wrong with it; with ZooKeeper it is looked at last."""
         row = rows_of.made(self.rng, name, self.nodes, version)
-        return row if self.rng.random() < 0.5 else rows_of.not_made(self.rng, row, self.nodes)
+        return row if self.zookeeper or self.rng.random() < 0.5 else self._not_made(row)
+
+    def _not_made(self, good):
+        while not rows_of.is_wrong(self.wire, (row := rows_of.not_made(self.rng, good, self.nodes)).fields):
+            pass
+        return row
 
     def _take(self, answer, row, result, version):
         made = row.change
@@ -172,7 +178,8 @@ class FollowedTopics:
         if version >= 6:
             unknown = rng.choice(others)
             rows += [rows_of.Row(str(unknown), {"name": None, "topic_id": unknown}, errors.UNKNOWN_TOPIC_ID)]
-        rows = self._mixed(rows, lambda row: (row.fields["name"], row.fields["topic_id"]))
+        # A controller with ZooKeeper deletes a topic that is named twice, once.
+        rows = self._mixed(rows, lambda row: (row.fields["name"], row.fields["topic_id"]), twice=not self.zookeeper)
         answer = self._ask(
             "DeleteTopics",
             version,
@@ -185,7 +192,8 @@ class FollowedTopics:
         ids = {str(one.id): one.name for one in self.there.values()}
         self._codes(answer, rows, [(ids.get(name, name), code) for name, code in codes], "responses")
         for row in answer.struct.responses if version >= 6 else ():
-            right = row.error_code or row.topic_id == self.there[row.name].id
+            by_name = self.zookeeper and row.topic_id == ZERO_UUID  # then it is reported as it was named
+            right = row.error_code or by_name or row.topic_id == self.there[row.name].id
             answer.must(right, f"{row.name} is reported with the id {row.topic_id}", "responses")
         for row in rows:
             if not row.error:
@@ -199,6 +207,8 @@ class FollowedTopics:
                 lambda node=node: self.wire.metadata(name, to=node).must_have("topics[0].error_code", NO_TOPIC),
                 within=WITHIN_S,
             )
+        if self.zookeeper:  # the name is free some time after no broker tells of the topic any more
+            self.wire.create_topic(name, validate_only=True).must_succeed()
 
     def _grow(self, trial):
         rng = self.rng
@@ -257,7 +267,7 @@ class FollowedTopics:
             one[0]["config_operation"] = SET
         absent = rng.choice([*self.gone, self.wire.name("absent")])
         error = NO_TOPIC
-        if rng.random() < 0.3:  # its settings are looked at before the topic is
+        if not self.zookeeper and rng.random() < 0.3:  # its settings are looked at before the topic is
             one, error = bad(rng, {})
         rows.append(rows_of.Row(absent, self._resource(absent, one), error))
         if api != "AlterConfigs":  # Kafka up to 4.4.0 never answers one that names a resource twice
@@ -284,9 +294,9 @@ class FollowedTopics:
     def _odd(row, error):
         return row._replace(error=error, change=None)
 
-    def _mixed(self, rows, key):
+    def _mixed(self, rows, key, twice=True):
         """In a drawn order, some of them twice: who is named twice is refused, whatever is asked for it."""
-        if self.rng.random() < 0.3:
+        if twice and self.rng.random() < 0.3:
             said = self.rng.choice(rows)
             if said.name not in rows_of.BAD_NAMES:
                 rows = [row._replace(error=TWICE, change=None) if key(row) == key(said) else row for row in rows]

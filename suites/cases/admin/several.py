@@ -143,6 +143,7 @@ def topics_are_deleted_by_id_or_by_name(wire, topic_of):
     codes = {by_id if row.topic_id == old else row.name: row.error_code for row in answer.struct.responses}
     wanted = {by_id: 0, absent: errors.UNKNOWN_TOPIC_OR_PARTITION, by_name: 0}
     answer.must(codes == wanted, f"the error codes are {codes}; they must be {wanted}", "responses")
+    wire.deleted_topics.update((by_id, by_name))
     gone = errors.UNKNOWN_TOPIC_OR_PARTITION
     for name in (by_id, by_name):
         wire.eventually(lambda name=name: wire.metadata(name).must_have("topics[0].error_code", gone), within=20)

@@ -55,3 +55,5 @@ def _record(rng, time, key=b"k0"):
 def _is_set(wire, topic, name, value):
     answer = wire.describe_configs(TOPIC, topic, [name]).must_succeed()
     answer.must_have("results[0].configs[0].value", value)
+    if wire.case_context.has_zookeeper:  # it is described by any broker before the leader has heard of it
+        wire.rest(1)
