@@ -129,7 +129,7 @@ async def _wait(
     try:
         reading = _read(asked, request, context)  # this task began later than the first look: it may have missed news
         first = reading
-        while not timed_out and not _is_enough(reading, asked, request, context):
+        while not timed_out and (_has_moved(reading) or not _is_enough(reading, asked, request, context)):
             await news.wait()
             news.clear()
             before = reading.size if bugs.on("V67") else 0
@@ -141,6 +141,11 @@ async def _wait(
         timer.cancel()
         for partition in partitions:
             partition.unwatch(news.set)
+
+
+def _has_moved(reading: PartitionPass) -> bool:
+    """Only who is spoiled waits on where another leads."""
+    return bugs.on("B105") and any(part.error_code in _MOVED for _, _, part in reading.answers)
 
 
 def _response(mode: object, context: Context, reading: PartitionPass) -> Struct:
@@ -264,7 +269,8 @@ def _failed(key: SessionPartition, error: int, partition: Partition | None, cont
         part.aborted_transactions = None
         if bugs.on("F04"):
             part.log_start_offset = partition.log.start_offset
-    if error in _MOVED and context.version >= _HINTS_SINCE:
+    unsaid = error == errors.FENCED_LEADER_EPOCH and bugs.on("B107")
+    if error in _MOVED and not unsaid and context.version >= _HINTS_SINCE:
         topics = context.node.topics
         topic = topics.get(key.topic) if isinstance(key.topic, str) else topics.by_id(key.topic)
         hints.set_leader(context.node, None if topic is None else topic.name, part, key.partition)
