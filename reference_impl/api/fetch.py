@@ -279,7 +279,7 @@ def _failed(key: SessionPartition, error: int, partition: Partition | None, cont
 
 def _diverging(partition: Partition, wanted: Struct) -> tuple[int, int] | None:
     """Where the log and the reader's past part ways: the reader's last epoch ended before the offset that it is at."""
-    if wanted.last_fetched_epoch < 0:
+    if wanted.last_fetched_epoch < 0 or (partition.leading is None and bugs.on("B99")):
         return None
     epoch, end = partition.log.epochs.end_offset(wanted.last_fetched_epoch, partition.log.end_offset)
     if epoch < wanted.last_fetched_epoch or end < wanted.fetch_offset:

@@ -67,7 +67,8 @@ def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice
         return _Part(partition_index=index, error_code=error)
     committed = request.isolation_level == 1 and not (3 < context.version < 9 and bugs.on("Z36"))
     found = look_up(partition, time, committed=committed, consumer=request.replica_id < 0)
-    asks_for_end = time == LATEST or (found.offset < 0 and time not in (EARLIEST, EARLIEST_LOCAL))
+    is_above = found.offset < 0 and time not in (EARLIEST, EARLIEST_LOCAL) and not bugs.on("B100")
+    asks_for_end = time == LATEST or is_above
     if asks_for_end and not partition.end_is_known and not (committed and bugs.on("B35")):
         later = errors.OFFSET_NOT_AVAILABLE if context.version >= 5 else errors.LEADER_NOT_AVAILABLE
         return _Part(partition_index=index, error_code=later)

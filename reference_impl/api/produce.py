@@ -99,7 +99,7 @@ async def _replicated(
     states = await settled((one.mark for one in waiting), context.node.clock, max(request.timeout_ms, 0) / 1000)
     for one, state in zip(waiting, states, strict=True):
         one.answer.error_code = state
-        if state == errors.NOT_LEADER_OR_FOLLOWER and context.version >= _HINTS_SINCE:
+        if state == errors.NOT_LEADER_OR_FOLLOWER and context.version >= _HINTS_SINCE and not bugs.on("B97"):
             partition = one.mark.partition
             hints.set_leader(context.node, partition.topic, one.answer, partition.index)
     return _answer(request, topics, context)

@@ -23,7 +23,9 @@ def better(node: Broker, partition: Partition, rack: str, offset: int) -> int:
     leading = partition.leading
     if leading is None and rack and of(node, node.node_id) != rack and bugs.on("Z57"):
         return partition.leader_id
-    if leading is None or not rack or not node.config["replica.selector.class"] or of(node, node.node_id) == rack:
+    if leading is None or not rack or not node.config["replica.selector.class"]:
+        return LEADER
+    if of(node, node.node_id) == rack and not bugs.on("B101"):
         return LEADER
     ends = {
         one: progress.end_offset

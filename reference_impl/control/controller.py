@@ -226,7 +226,7 @@ class Controller:
         """Begins, changes or (None) calls off the move of a partition to other brokers; an error code."""
         placement = topic.placements[index]
         if target is None:
-            if not placement.adding and not placement.removing:
+            if not placement.adding and (bugs.on("B98") or not placement.removing):
                 return errors.NONE if bugs.on("H12") else errors.NO_REASSIGNMENT_IN_PROGRESS
             record = elections.cancelled(self.image, topic, index, self._unclean)
             self._write([] if record is None else [record])

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("groups")
 
 
+def _partitions(topic: TopicImage) -> int:
+    """All of them, whether a member could read them now or not."""
+    return sum(one.leader >= 0 for one in topic.placements) if bugs.on("B93") else topic.partitions
+
+
 class AppendRows(Protocol):
     """Appends records of one group to its partition of the offsets topic."""
 
@@ -120,7 +125,7 @@ class ConsumerGroups:
         return f"Consumer group {group_id} not found."
 
     def _catalogue(self) -> Catalogue:
-        return {topic.name: (topic.id, topic.partitions, self._racks(topic)) for topic in self._node.topics.all()}
+        return {topic.name: (topic.id, _partitions(topic), self._racks(topic)) for topic in self._node.topics.all()}
 
     def _racks(self, topic: TopicImage) -> tuple[str, ...]:
         """Of each partition those in which it has a replica; nothing where brokers have none."""

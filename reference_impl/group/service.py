@@ -91,6 +91,8 @@ class GroupService:
             self.consumer.resigned(name)
             del self._groups[name]
             self._alarms.drop(name)
+        if bugs.on("B92"):
+            self._alarms.cancel()
 
     def stop(self) -> None:
         self.loads.stop()

@@ -29,6 +29,10 @@ class LeaderEpochs:
         self._entries = [*kept, (epoch, start_offset)]
         self._save()
 
+    def pass_over(self, known: int) -> None:
+        """Only with B96: of the epochs after this one the newest is left."""
+        self._replace([entry for entry in self._entries if entry[0] <= known or entry is self._entries[-1]])
+
     def truncate_end(self, end_offset: int) -> None:
         """The log now ends here."""
         self._replace([entry for entry in self._entries if entry[1] < end_offset])

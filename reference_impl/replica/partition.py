@@ -139,7 +139,7 @@ class Partition:
 
     def replicate(self, data: bytes | memoryview, leader_high_watermark: int, leader_start: int) -> None:
         """Appends what the leader sent, as it is, and learns how much of it is replicated. ValueError: damaged."""
-        position = 0
+        position, known = 0, self.log.epochs.latest()
         while position + batches.HEADER_SIZE <= len(data):
             header = read_header(data, position)
             batch = bytearray(data[position : position + header.size])
@@ -152,6 +152,8 @@ class Partition:
             if header.last_offset >= self.log.end_offset:
                 self.log.append(batch, header, self._clock.now_ms())
             position += header.size
+        if bugs.on("B96"):
+            self.log.epochs.pass_over(-1 if known is None else known)
         self.high_watermark = max(self.high_watermark, min(leader_high_watermark, self.log.end_offset))
         if leader_start > self.log.start_offset:
             self.log.advance_start(min(leader_start, self.high_watermark))

@@ -74,11 +74,11 @@ class TransactionService:
         self._resigned_at[index] = self._node.clock.monotonic()
         for name in () if bugs.on("X12") else self._of(index):
             del self._transactions[name]
+        self._sender.stop() if bugs.on("B94") else None
 
     def _of(self, index: int) -> list[str]:
-        if self._node.topics.get(TRANSACTION_STATE) is None:
-            return list(self._transactions)
-        return [name for name in self._transactions if self._partition_of(name) == index]
+        all_ = self._node.topics.get(TRANSACTION_STATE) is None
+        return [name for name in self._transactions if all_ or self._partition_of(name) == index]
 
     def stop(self) -> None:
         for timer in (self._sweep, self._expiry):
