@@ -10,7 +10,7 @@ from brokertrial.wire.messages import request
 
 PARTLY = (errors.REQUEST_TIMED_OUT, errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 PREFERRED = 0
-LONG_MS, MUCH = 500, 100_000
+LONG_MS, MUCH = 200, 100_000
 """A fetch that asks for so much is answered when its time is up, with all there is to be seen then."""
 
 
@@ -121,8 +121,11 @@ def _one_behind(one):
     made = sender.made(*values)
     one.wire.produce(one.topic, made, acks=1, to=leader).must_be_at(one.end)
     for node in (near, leader):
-        _must_not_be_shown(one, node)
-    one.wire.produce(one.topic, made, to=leader, timeout_ms=LONG_MS).must_be_refused(*PARTLY)
+        _must_not_be_shown(one, node, lacking=far)
+    acked = one.wire.produce(one.topic, made, to=leader, timeout_ms=LONG_MS)
+    if not acked.error:
+        _must_be_in_sync(one, far)
+    acked.must_be_refused(*PARTLY)
     thawed(one.wire, one.nodes, one.topic, [far])
     one.committed(sender, made, values)
 
@@ -140,8 +143,20 @@ def _both_behind(one):
     one.committed(sender, made, values)
 
 
-def _must_not_be_shown(one, node):
+def _must_be_in_sync(one, node):
+    """Else the others have committed without it, as they may. The leader's Metadata shows that a moment later."""
+    one.wire.rest(1)
+    shown = one.wire.metadata(one.topic, to=one.wire.leader(one.topic)).struct.topics[0].partitions[0]
+    if node not in shown.isr_nodes:
+        one.wire.unclear(
+            f"node {node} was left out of the replicas in sync before the others were asked", "slow-target"
+        )
+
+
+def _must_not_be_shown(one, node, lacking=None):
     seen = one.wire.fetch(one.topic, offset=one.end, to=node, max_wait_ms=LONG_MS, min_bytes=MUCH).must_succeed()
+    if seen.offsets and lacking is not None:
+        _must_be_in_sync(one, lacking)
     seen.must(
         seen.high_watermark <= one.end and not seen.offsets,
         f"node {node} shows offsets {seen.offsets} below the high watermark {seen.high_watermark}; "
