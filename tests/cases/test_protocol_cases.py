@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from brokertrial.suites.cases.protocol import api_versions, metadata, order, versions
-from brokertrial.suites.probe.failures import ProtocolBroken, StatementFalse
+from brokertrial.suites.probe.failures import StatementFalse
 from brokertrial.wire.codec import decode, encode
 from brokertrial.wire.messages import response
 from tests.suites import scripted
@@ -64,7 +64,7 @@ def test_a_produce_without_acknowledgement_that_fails_may_close_or_say_nothing(f
 
 def test_but_it_must_not_be_answered():
     wire, _ = wire_to(Produce=produced(error=3), ListOffsets=listed(0))
-    with pytest.raises(ProtocolBroken):
+    with pytest.raises(StatementFalse, match="is answered: correlation id 77"):
         order.a_failed_produce_without_acknowledgement_is_not_answered(wire, TOPIC)
 
 

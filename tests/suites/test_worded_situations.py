@@ -223,7 +223,7 @@ def test_other_batches_stay_as_they_are(settings: dict[str, Any]) -> None:
         ("R12", "idempotence/retry-is-written-once@full-1", "INVALID_TRANSACTION_TIMEOUT"),
         ("R13", "transactions/aborted-is-not-delivered@full-2", "aborted 1"),
         ("R21", "groups/described@sparse-2", "UNKNOWN_SERVER_ERROR"),
-        ("R22", "commits/round-trip@sparse-3", "UNKNOWN_SERVER_ERROR"),
+        ("R22", "commits/read-your-writes@sparse-3", "UNKNOWN_SERVER_ERROR"),
         ("R23", "groups/consumer-waits-for-revocation@sparse-3", "while the first still owns them"),
         ("R31", "offsets/by-time-within-a-batch@deep-1", "it must be 0"),
         ("R32", "idempotence/retry-is-written-once@deep-1", "base_offset is"),
