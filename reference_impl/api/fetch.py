@@ -129,7 +129,7 @@ async def _wait(
     try:
         reading = _read(asked, request, context)  # this task began later than the first look: it may have missed news
         first = reading
-        while not timed_out and (_has_moved(reading) or not _is_enough(reading, asked, request, context)):
+        while not timed_out and (_ignores_its_leader(reading) or not _is_enough(reading, asked, request, context)):
             await news.wait()
             news.clear()
             before = reading.size if bugs.on("V67") else 0
@@ -143,8 +143,8 @@ async def _wait(
             partition.unwatch(news.set)
 
 
-def _has_moved(reading: PartitionPass) -> bool:
-    """Only who is spoiled waits on where another leads."""
+def _ignores_its_leader(reading: PartitionPass) -> bool:
+    """Only with B105: what waits goes on waiting where another node leads by now."""
     return bugs.on("B105") and any(part.error_code in _MOVED for _, _, part in reading.answers)
 
 

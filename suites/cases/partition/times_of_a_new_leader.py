@@ -1,16 +1,14 @@
 """What a new leader says of times before its followers have said how far they are."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.partition._played import Played
-from brokertrial.suites.cases.partition._replicas import NEEDS, REPLICATED_S, take_over
+from brokertrial.suites.cases.partition._new_leader import knows_the_first_record_alone
+from brokertrial.suites.cases.partition._replicas import NEEDS
 from brokertrial.suites.cases.partition.played_followers import APIS, told_by_fetches
 from brokertrial.suites.cases.partition.unknown_end import NOT_AVAILABLE_SINCE
-from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, placed
+from brokertrial.suites.cases.replication._roles import WITHIN_S
 from brokertrial.suites.probe import COMMITTED, UNCOMMITTED, batch
-from brokertrial.suites.probe.apart import apart
 from brokertrial.wire import errors
 
-ALONE = {"min.insync.replicas": "1"}
 TIMES_SINCE, NEWEST_SINCE = 1, 7
 NEWEST, SECOND_MS = "max-timestamp", 1_000
 
@@ -30,19 +28,11 @@ def a_later_time_is_not_known_yet(wire, nodes, rng):
 
     In each version; the time of the record that is not known to be committed, and one beyond all records.
     """
-    former, new, lagging = rng.sample(wire.nodes, 3)
-    topic = placed(wire, "t", [former, new, lagging], **ALONE)
-    all_in_sync(wire, topic)
     old = wire.now_ms() - 100 * SECOND_MS
     late = old + rng.randint(1, 50) * SECOND_MS
-    wire.produce(topic, batch("0", timestamp=old)).must_be_at(0)
-    with apart(nodes, lagging, "brokers"):
-        wire.produce(topic, batch("1", timestamp=late), acks=1, to=former).must_be_at(1)
-        wire.rest(REPLICATED_S)
-        take_over(wire, topic, [new, former, lagging])
-        wire.refresh_metadata(topic)
-        played = Played(wire, rng, topic, new, [lagging], ["0", "1"])
-        played.at[lagging] = played.visible = 1
+    records = (batch("0", timestamp=old), batch("1", timestamp=late))
+    with knows_the_first_record_alone(wire, nodes, rng, *records) as played:
+        topic = played.topic
         for version in wire.versions("ListOffsets"):
             for isolation in (COMMITTED, UNCOMMITTED):
                 if version >= TIMES_SINCE:
@@ -50,8 +40,8 @@ def a_later_time_is_not_known_yet(wire, nodes, rng):
                 for at in (old + 1, late, late + 1, *([NEWEST] if version >= NEWEST_SINCE else [])):
                     _must_not_be_known(played, at, version, isolation)
         told_by_fetches(wire, played)
-        wire.until(lambda: _is_known(played, late), within=WITHIN_S, what=f"node {new} names the record of {late}")
-    all_in_sync(wire, topic)
+        named = f"node {played.leader} names the record of {late}"
+        wire.until(lambda: _is_known(played, late), within=WITHIN_S, what=named)
     wire.list_offsets(topic, at=late).must_name(offset=1, timestamp=late)
     wire.read_all(topic).must_hold(*played.values)
 

@@ -1,13 +1,11 @@
 """What a new leader says of the end of its log before its followers have said how far they are."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.partition._played import Played
-from brokertrial.suites.cases.partition._replicas import NEEDS, REPLICATED_S, take_over
-from brokertrial.suites.cases.partition.coordinators_alone import ALONE
+from brokertrial.suites.cases.partition._new_leader import knows_the_first_record_alone
+from brokertrial.suites.cases.partition._replicas import NEEDS
 from brokertrial.suites.cases.partition.played_followers import APIS, told_by_fetches
-from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, placed
+from brokertrial.suites.cases.replication._roles import WITHIN_S
 from brokertrial.suites.probe import COMMITTED, UNCOMMITTED, batch
-from brokertrial.suites.probe.apart import apart
 from brokertrial.wire import errors
 
 NOT_AVAILABLE_SINCE = 5
@@ -28,24 +26,14 @@ def the_end_is_unknown_before_followers_say_where_they_are(wire, nodes, rng):
 
     In each version; one follower is cut off, and the suite plays it.
     """
-    former, new, lagging = rng.sample(wire.nodes, 3)
-    topic = placed(wire, "t", [former, new, lagging], **ALONE)
-    all_in_sync(wire, topic)
-    wire.produce(topic, batch("0")).must_be_at(0)
-    with apart(nodes, lagging, "brokers"):
-        wire.produce(topic, batch("1"), acks=1, to=former).must_be_at(1)
-        wire.rest(REPLICATED_S)
-        take_over(wire, topic, [new, former, lagging])
-        wire.refresh_metadata(topic)
-        played = Played(wire, rng, topic, new, [lagging], ["0", "1"])
-        played.at[lagging] = played.visible = 1
+    with knows_the_first_record_alone(wire, nodes, rng, batch("0"), batch("1")) as played:
         for version in wire.versions("ListOffsets"):
             for isolation in (COMMITTED, UNCOMMITTED):
                 _must_be_unknown(played, version, isolation)
         told_by_fetches(wire, played)
-        wire.until(lambda: _is_known(played), within=WITHIN_S, what=f"node {new} names offset {played.end} as its end")
-    all_in_sync(wire, topic)
-    wire.read_all(topic).must_hold(*played.values)
+        named = f"node {played.leader} names offset {played.end} as its end"
+        wire.until(lambda: _is_known(played), within=WITHIN_S, what=named)
+    wire.read_all(played.topic).must_hold(*played.values)
 
 
 def _must_be_unknown(played, version, isolation):
