@@ -13,6 +13,7 @@ from typing import Literal
 from brokertrial.faults.apart import UnmetCut
 from brokertrial.faults.journal import FaultJournal, heal
 from brokertrial.faults.node_control import NodeControl, TakesSettings
+from brokertrial.faults.node_launch import StartsWithoutWaiting
 from brokertrial.faults.packets import NetworkControl, Service, both_ways
 
 
@@ -80,6 +81,12 @@ class JournaledVictim:
         self._node_control.restart()
         self._journal.undone(self._entry("down"))
         self._journal.undone(self._entry("paused"))  # a frozen process that was ended is not frozen any more
+
+    def launch(self) -> None:
+        """It stays noted as down: it is whoever started it that waits until it serves."""
+        if not isinstance(self._node_control, StartsWithoutWaiting):
+            raise TypeError(f"node {self.node_id} cannot be started without waiting until it serves")
+        self._node_control.launch()
 
     def choose(self, settings: Mapping[str, str]) -> None:
         if not isinstance(self._node_control, TakesSettings):

@@ -46,6 +46,8 @@ class Listener:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(self.connection, host, port, backlog=512, start_serving=False)
         self._servers.append(server)
+        if bugs.on("B108"):
+            await server.start_serving()
         taken: int = server.sockets[0].getsockname()[1]
         self.port = self.port or taken
         return taken

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Literal
 
 from brokertrial.faults.node_control import NodeCommand, NodeControl, TakesSettings, UndoneByCommand
+from brokertrial.faults.node_launch import StartsWithoutWaiting
 from brokertrial.suites.targets.base import Target
 from brokertrial.wire.addresses import all_parsed, written
 from brokertrial.wire.client import CannotConnect, Connection, ConnectionFailed
@@ -89,6 +90,11 @@ class CheckedNode:
 
     def paused(self) -> bool:
         return self._node_control.paused()
+
+    def launch(self) -> None:
+        if not isinstance(self._node_control, StartsWithoutWaiting):
+            raise TypeError(f"node {self.node_id} cannot be started without waiting until it serves")
+        self._node_control.launch()
 
     def choose(self, settings: Mapping[str, str]) -> None:
         if not isinstance(self._node_control, TakesSettings):

@@ -42,8 +42,7 @@ A_REQUEST_S = 0.0005
 CONNECT_AGAIN_S = 0.2
 FOREVER = float("inf")
 BURIALS = 20
-MOST_TURNS = 100_000
-"""At one moment."""
+MOST_TURNS = 100_000  # at one moment
 
 
 class Ended(SystemExit):
@@ -152,6 +151,8 @@ class Member:
         )
         self._node = Node(config, clock, self._cluster.rng)
         self.loop.create_task(self._node.start()).add_done_callback(self._started)
+
+    launch = begin
 
     def _started(self, task: asyncio.Task[None]) -> None:
         if task.cancelled() or (error := task.exception()) is not None:
