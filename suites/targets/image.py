@@ -19,6 +19,7 @@ from brokertrial.suites.targets.brokerfile import BrokerFile, fill
 from brokertrial.suites.targets.containers import recipes
 from brokertrial.suites.targets.containers.recipes import Told
 from brokertrial.suites.targets.containers.target import ContainerTarget
+from brokertrial.suites.targets.node_ids import CONTROLLER, node_ids
 from brokertrial.suites.targets.reference import replicated
 from brokertrial.wire.addresses import all_written
 from brokertrial.wire.ports import free_ports
@@ -26,7 +27,6 @@ from brokertrial.wire.ports import free_ports
 if TYPE_CHECKING:
     from brokertrial.suites.targets.containers.node import ContainerPlan
 
-CONTROLLER = 0
 
 
 class Image(ContainerTarget):
@@ -92,7 +92,8 @@ class Image(ContainerTarget):
 
         self._labels = must_have(self._client, self._image).labels or {}
         ports = free_ports(2 * self._count)
-        members = [ClusterMember(node, ports.pop(), ports.pop()) for node in range(1, self._count + 1)]
+        ids = node_ids(self._count) if not self.file else range(1, self._count + 1)  # a file counts them
+        members = [ClusterMember(node, ports.pop(), ports.pop()) for node in ids]
         if self.file:
             return {each.node_id: self._plan(each, self._by_file(self.file, each, members)) for each in members}
         if self._recipe == recipes.REFERENCE:

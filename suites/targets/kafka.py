@@ -19,6 +19,7 @@ from brokertrial.suites.targets.apache.zookeeper import ZooKeeperServer
 from brokertrial.suites.targets.base import UnknownTarget
 from brokertrial.suites.targets.logs import LogWatch
 from brokertrial.suites.targets.network.node_network import Listeners
+from brokertrial.suites.targets.node_ids import node_ids
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 from brokertrial.suites.targets.processes import ProcessTarget
 from brokertrial.wire.ports import free_ports
@@ -81,7 +82,7 @@ class Kafka(ProcessTarget):
 
     @property
     def members(self) -> Members | None:
-        nodes = tuple(range(1, self._count + 1))
+        nodes = node_ids(self._count)
         return Members(nodes, nodes) if self._count > 2 and not self._zookeepers else None
 
     @property
@@ -96,7 +97,7 @@ class Kafka(ProcessTarget):
         release = self._release = self.release()
         self._must_have_the_mode(release.number)
         ports = free_ports(2 * self._count + 3 * self._zookeepers)
-        members = [settings.ClusterMember(n + 1, ports.pop(), ports.pop()) for n in range(self._count)]
+        members = [settings.ClusterMember(node, ports.pop(), ports.pop()) for node in node_ids(self._count)]
         if self._network is not None:
             members = [_networked(node, self._network.listeners(node)) for node in self._network.members.brokers]
         self._servers = zookeeper.members(ports)

@@ -22,11 +22,11 @@ from brokertrial.suites.since import number
 from brokertrial.suites.targets import readiness
 from brokertrial.suites.targets.address import Address
 from brokertrial.suites.targets.base import FEATURES, TargetNotAvailable, UnknownTarget
+from brokertrial.suites.targets.node_ids import CONTROLLER, node_ids
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 from brokertrial.suites.targets.processes import ProcessTarget, python
 from brokertrial.wire.ports import free_ports
 
-CONTROLLER = 0
 _LARGEST = 9
 _NOT_YET = frozenset({"share-groups"})
 _LATER = {"2.1": frozenset({"configs", "consumer-protocol"}), "3.9": frozenset({"consumer-protocol"})}
@@ -59,8 +59,7 @@ class Reference(ProcessTarget):
 
     @property
     def members(self) -> Members | None:
-        brokers = tuple(range(1, self._count + 1))
-        return Members(brokers, (CONTROLLER,)) if self._count > 2 else None
+        return Members(node_ids(self._count), (CONTROLLER,)) if self._count > 2 else None
 
     @property
     def claims(self) -> dict[str, bool]:
@@ -86,15 +85,14 @@ class Reference(ProcessTarget):
         self._controller = ("127.0.0.1", ports.pop())
         if self._network is not None:
             self._controller = self._network.listeners(CONTROLLER).inside("controllers")
-        return {node: self._broker(node, port) for node, port in enumerate(ports, 1)}
+        return {node: self._broker(node, port) for node, port in zip(node_ids(self._count), ports, strict=True)}
 
     def helper_plans(self) -> dict[int, LaunchPlan]:
         if self._count == 1:
             return {}
         port = self._controller[1]
-        command = python(
-            "brokertrial.reference_impl", "controller", "--data", str(self.data / "node-0"), "--port", str(port)
-        )
+        data = str(self.data / f"node-{CONTROLLER}")
+        command = python("brokertrial.reference_impl", "controller", "--data", data, "--port", str(port))
         command += ["--host", self._controller[0]]
         return {CONTROLLER: self.plan(CONTROLLER, [*command, *self._told()], self._controller)}
 

@@ -29,12 +29,12 @@ from brokertrial.suites.probe.exchanger import ClosedByPeer, ConnectRefused, Rea
 from brokertrial.suites.probe.run_case import Look, attempt
 from brokertrial.suites.probe.wire import Wire
 from brokertrial.suites.result import Outcome
+from brokertrial.suites.targets.node_ids import CONTROLLER, node_ids
 from brokertrial.suites.targets.reference import replicated
 from tests.suites.in_process import NOW_MS
 from tests.suites.in_process_connection import End, MemoryServer
-from tests.suites.in_process_cuts import CONTROLLER, Cuts
+from tests.suites.in_process_cuts import Cuts
 
-CONTROLLER_ID = 100
 NODES = 3
 READY_S, STOP_S = 90.0, 15.0
 A_REQUEST_S = 0.0005
@@ -142,7 +142,7 @@ class Member:
             os.utime(log, (clock.now_ms() / 1000,) * 2)
         config = BrokerConfig(
             data,
-            node_id=CONTROLLER_ID if is_controller else self.node_id,
+            node_id=self.node_id,
             port=self.port,
             settings={**self._cluster.settings, **self._chosen},
             controller_only=is_controller,
@@ -240,7 +240,7 @@ class InProcessCluster:
         self._lines: dict[str, End] = {}
         self._real = (asyncio.open_connection, os._exit)
         asyncio.open_connection, os._exit = self._open_connection, self._exit
-        self.members = {node: Member(self, node) for node in range(NODES + 1)}
+        self.members = {node: Member(self, node) for node in (CONTROLLER, *node_ids(NODES))}
         self.brokers = {node: one for node, one in self.members.items() if node != CONTROLLER}
 
     def start(self) -> None:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection
 
 from brokertrial.faults.packets import Service
-
-CONTROLLER = 0
+from brokertrial.suites.targets.node_ids import CONTROLLER
 
 
 class Cuts:

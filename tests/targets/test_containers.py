@@ -95,8 +95,8 @@ def test_a_node_is_killed_paused_stopped_and_comes_back(image: str, opened: Call
 
 def test_three_nodes_know_each_other(image: str, opened: Callable[[str], Target]) -> None:
     with opened(f"image:{image}?nodes=3") as target:
-        assert sorted(readiness.ask(target.nodes[2].address, timeout_s=20).brokers) == [1, 2, 3] == sorted(target.nodes)
-        target.nodes[1].kill()
+        assert sorted(readiness.ask(target.nodes[2].address, timeout_s=20).brokers) == [0, 2, 3] == sorted(target.nodes)
+        target.nodes[0].kill()
         assert not target.alive() and 2 in readiness.ask(target.nodes[2].address, timeout_s=20).brokers
 
 

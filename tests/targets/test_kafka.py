@@ -35,8 +35,8 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 @pytest.mark.kafka
 def test_one_node_serves(kafka: Target) -> None:
     assert kafka.version() == VERSION and kafka.alive()
-    assert readiness.ask(kafka.nodes[1].address).brokers == {1: kafka.nodes[1].address}
-    assert readiness.ask(kafka.nodes[1].address).version.startswith("not stated (metadata.version ")
+    assert readiness.ask(kafka.nodes[0].address).brokers == {0: kafka.nodes[0].address}
+    assert readiness.ask(kafka.nodes[0].address).version.startswith("not stated (metadata.version ")
     assert all(kafka.claims.values())
 
 
@@ -44,7 +44,7 @@ def test_one_node_serves(kafka: Target) -> None:
 def test_it_says_why_it_stopped_and_comes_back(kafka: Target) -> None:
     import time
 
-    node = kafka.nodes[1]
+    node = kafka.nodes[0]
     begun = time.monotonic_ns()
     node.terminate()
     assert not node.alive()
@@ -81,7 +81,7 @@ def test_three_nodes_can_be_hurt_one_by_one() -> None:
 def test_an_older_release_serves_and_claims_what_it_has(version: str, nodes: int, tmp_path: Path) -> None:
     need_kafka()
     with open_target(f"kafka:{version}?nodes={nodes}", tmp_path) as target:
-        assert len(readiness.ask(target.nodes[1].address).brokers) == nodes
+        assert len(readiness.ask(target.nodes[0].address).brokers) == nodes
         assert target.release_number == number(version)
         assert target.claims["consumer-protocol"] is (version == "4.0.0") and not target.claims["share-groups"]
 

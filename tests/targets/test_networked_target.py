@@ -20,15 +20,15 @@ def test_nodes_live_in_namespaces_and_come_back_there(tmp_path: Path) -> None:
     target = open_target("reference:3", tmp_path)
     target.begins_in_network = True
     with target:
-        assert target.network is not None and target.network.members.controllers == (0,)
+        assert target.network is not None and target.network.members.controllers == (100,)
         host, port = target.bootstrap.split(",")[0].split(":")
         place = (host, int(port))
-        assert host == "127.0.0.1" and sorted(readiness.ask(place).brokers) == [1, 2, 3]
+        assert host == "127.0.0.1" and sorted(readiness.ask(place).brokers) == [0, 2, 3]
         before = target.served_by(place)
-        target.nodes[1].kill()
-        target.nodes[1].restart()
+        target.nodes[0].kill()
+        target.nodes[0].restart()
         assert before and target.served_by(place) and not before & target.served_by(place)
-        target.network.apply("f1", [PacketRule(1, 2)])
+        target.network.apply("f1", [PacketRule(0, 2)])
         target.enter_network()
         assert target.network.left() == frozenset(), "a network that is made anew has no fault of the old one"
         assert target.alive()

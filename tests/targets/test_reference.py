@@ -12,11 +12,11 @@ from brokertrial.suites.targets import UnknownTarget, open_target, readiness
 
 def test_it_serves_and_comes_back(tmp_path: Path) -> None:
     with open_target("reference", tmp_path) as target:
-        node = target.nodes[1]
+        node = target.nodes[0]
         assert target.claims["transactions"] is True and target.claims["share-groups"] is False
         node.kill()
         node.restart()
-        assert readiness.ask(node.address).brokers == {1: node.address}
+        assert readiness.ask(node.address).brokers == {0: node.address}
 
 
 def test_without_keeps_the_claim(tmp_path: Path) -> None:

@@ -67,10 +67,10 @@ def test_a_broker_that_was_killed_comes_back_when_its_session_has_ended(tmp_path
     need_kafka()
     with open_target("kafka:3.9.2?mode=zk", tmp_path) as target:
         assert target.version() == "3.9.2" and "zookeeper" in target.capabilities
-        node = target.nodes[1]
+        node = target.nodes[0]
         node.kill()
         node.restart()
-        assert readiness.ask(node.address).brokers == {1: node.address}
+        assert readiness.ask(node.address).brokers == {0: node.address}
         assert not target.claims["consumer-protocol"]
 
 
@@ -79,16 +79,16 @@ def test_a_further_broker_has_a_cluster_of_its_own_and_ends_with_the_target(tmp_
     need_kafka()
     with open_target("kafka:3.9.2?mode=zk", tmp_path) as target:
         assert target.zookeeper is not None
-        further = target.zookeeper.further_broker(1, "/beside")
+        further = target.zookeeper.further_broker(0, "/beside")
         further.launch()
         further.wait_until_it_serves()
-        assert readiness.ask(further.address).brokers == {1: further.address}
-        assert readiness.ask(target.nodes[1].address).brokers == {1: target.nodes[1].address}
+        assert readiness.ask(further.address).brokers == {0: further.address}
+        assert readiness.ask(target.nodes[0].address).brokers == {0: target.nodes[0].address}
         further.kill()
         assert target.alive() and further.exit_status is not None
-        second = target.zookeeper.further_broker(1, "")
+        second = target.zookeeper.further_broker(0, "")
         second.launch()
-        with pytest.raises(TargetNotReady, match=r"node 1 exited with status 1 before it served"):
+        with pytest.raises(TargetNotReady, match=r"node 0 exited with status 1 before it served"):
             second.wait_until_it_serves()
         left = target.zookeeper.further_broker(7, "/left")
         left.launch()
@@ -110,7 +110,7 @@ def test_watches_notice_what_lies_between_two_looks(tmp_path: Path) -> None:
                 "node:/none",
                 "children:/brokers/ids",
             ]
-            assert [seen.exists for seen in begun] == [True, True, False, True] and begun[3].children == ("1",)
+            assert [seen.exists for seen in begun] == [True, True, False, True] and begun[3].children == ("0",)
             reader.delete("/controller")
             target.zookeeper.servers[1].terminate()
             target.zookeeper.servers[1].restart()
@@ -143,4 +143,4 @@ def _noticed(watches: Watches, last: Callable[[Znode], bool]) -> Iterator[Znode]
 def test_other_releases_and_an_ensemble_serve(text: str, tmp_path: Path) -> None:
     need_kafka()
     with open_target(f"kafka:{text}", tmp_path) as target:
-        assert len(readiness.ask(target.nodes[1].address).brokers) == len(target.nodes)
+        assert len(readiness.ask(target.nodes[0].address).brokers) == len(target.nodes)

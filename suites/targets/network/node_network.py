@@ -1,6 +1,6 @@
 """The network that the nodes of a target live in: a namespace for each, one bridge, one gateway for their clients.
 
-    clients, proxy -> 127.0.0.1:PORT -> gateway 10.77.0.254 -> bridge -> 10.77.0.1, 10.77.0.2, ... one for each node
+    clients, proxy -> 127.0.0.1:PORT -> gateway 10.77.0.254 -> bridge -> 10.77.0.200, 10.77.0.2, ... one for each node
 
 Clients reach a node by a port of this machine, as they would without; nodes reach each other by their own addresses.
 """
@@ -28,7 +28,7 @@ from brokertrial.suites.targets.network.packet_rules import PORTS, FoundRule
 from brokertrial.wire.ports import free_ports
 
 GATEWAY = "10.77.0.254"
-CONTROLLER_0 = 200
+NODE_0 = 200
 """The last part of the address of node 0, for .0 is none."""
 
 
@@ -224,4 +224,4 @@ class NodeNetwork:
 
 
 def _address(node: int) -> str:
-    return GATEWAY if node == CLIENTS else f"10.77.0.{node or CONTROLLER_0}"
+    return GATEWAY if node == CLIENTS else f"10.77.0.{node or NODE_0}"
