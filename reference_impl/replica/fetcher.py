@@ -11,6 +11,7 @@ from brokertrial.reference_impl.clock import Clock
 from brokertrial.reference_impl.replica.following import Following
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.serving import TopicIdPartition
+from brokertrial.reference_impl.replica.throttle import Unthrottled
 from brokertrial.wire.aio import AsyncConnection
 from brokertrial.wire.codec import Malformed
 from brokertrial.wire.conversation import ConnectionFailed
@@ -26,9 +27,10 @@ class Fetcher:
 
     def __init__(
         self, me: int, wait_ms: int, clock: Clock, address: Callable[[], tuple[str, int] | None],
-        broker_epoch: Callable[[], int],
+        broker_epoch: Callable[[], int], throttle: Unthrottled,
     ) -> None:  # fmt: skip
         self._following = Following(me, wait_ms)
+        self._following.throttle = throttle
         self._clock, self._address, self._broker_epoch = clock, address, broker_epoch
         self._me = me
         self._work = asyncio.Event()

@@ -12,6 +12,7 @@ import uuid
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.serving import TopicIdPartition
+from brokertrial.reference_impl.replica.throttle import Unthrottled
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, child, request
 
@@ -29,6 +30,7 @@ class Following:
 
     def __init__(self, me: int, wait_ms: int) -> None:
         self._me, self._wait_ms = me, wait_ms
+        self.throttle = Unthrottled()
         self._partitions: dict[TopicIdPartition, Partition] = {}
         self._changed: dict[TopicIdPartition, None] = {}
         self._forgotten: dict[TopicIdPartition, None] = {}
@@ -73,6 +75,8 @@ class Following:
             del self._later[key]
             self._changed[key] = None
             self._forgotten.pop(key, None)
+        for key in [key for key in self._changed if self.throttle.holds_back(self._partitions[key], self._me)]:
+            self._rests(key, now_s)
         topics: dict[uuid.UUID, Struct] = {}
         for key in self._changed:
             self._named[key] = self._partitions[key]
@@ -89,6 +93,12 @@ class Following:
         self._changed.clear()
         self._forgotten.clear()
         return asked
+
+    def _rests(self, key: TopicIdPartition, now_s: float) -> None:
+        """Not asked for until a little later; the leader sends nothing of it meanwhile."""
+        self._changed.pop(key, None)
+        self._later[key] = now_s + _RETRY_S
+        self._forgotten[key] = None
 
     def _wanted(self, key: TopicIdPartition) -> Struct:
         partition = self._partitions[key]
@@ -121,11 +131,11 @@ class Following:
                 except (OSError, ValueError) as error:
                     log.warning("%s-%d: %s", partition.topic, partition.index, error)
                     advanced = False
+                self.throttle.took(partition, self._me, len(part.records or b""))
                 if advanced:
                     self._changed[key] = None
                 else:  # as Apache Kafka does; else the leader would send the same again at once
-                    self._later[key] = now_s + _RETRY_S
-                    self._forgotten[key] = None
+                    self._rests(key, now_s)
 
 
 def _advance(partition: Partition, part: Struct, *, begins: bool) -> bool:

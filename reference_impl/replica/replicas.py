@@ -18,6 +18,7 @@ from brokertrial.reference_impl.replica.fetcher import Fetcher
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.serving import FollowerSession
 from brokertrial.reference_impl.replica.spoil import SpoiledPartition
+from brokertrial.reference_impl.replica.throttle import FOLLOWER, LEADER, Throttle
 from brokertrial.reference_impl.settings.config import LogSettings, TopicRules
 from brokertrial.wire import errors
 
@@ -38,6 +39,7 @@ class Replicas:
         self._fetchers: dict[int, Fetcher] = {}
         self._followed: dict[tuple[uuid.UUID, int], int] = {}  # the broker that each partition is fetched from
         self._sessions: dict[int, FollowerSession] = {}
+        self._throttles = {side: Throttle(node, side) for side in (LEADER, FOLLOWER)}
         self.leadership: list[Callable[[str, int, bool], None]] = []
         self.paused = False
         self._changed_before = False  # a setting of the brokers
@@ -194,7 +196,7 @@ class Replicas:
         node = self._node
         fetcher = self._fetchers[leader] = Fetcher(
             node.node_id, node.config["replica.fetch.wait.max.ms"], node.clock,
-            lambda: node.address_of(leader), lambda: node.broker_epoch,
+            lambda: node.address_of(leader), lambda: node.broker_epoch, self._throttles[FOLLOWER],
         )  # fmt: skip
         if self.paused:
             fetcher.pause()
@@ -227,6 +229,7 @@ class Replicas:
                 known.close()
             fresh = self._node.rng.randrange(1, 1 << 31)
             known = self._sessions[replica] = FollowerSession(fresh, replica, broker_epoch, self.led)
+            known.throttle = self._throttles[LEADER]
             return known
         if known is None or known.id != session_id:
             return errors.FETCH_SESSION_ID_NOT_FOUND

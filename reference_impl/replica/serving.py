@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.log.epochs import UNKNOWN
 from brokertrial.reference_impl.replica.partition import Partition
+from brokertrial.reference_impl.replica.throttle import Unthrottled
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, child, response
 
@@ -44,6 +45,7 @@ class FollowerSession:
         self.id, self.replica, self.broker_epoch = session_id, replica, broker_epoch
         self.epoch = 0
         self.on_news: Callable[[], None] = nobody_waits
+        self.throttle = Unthrottled()
         self._find = find
         self._positions: dict[TopicIdPartition, Position] = {}
         self._fresh: dict[TopicIdPartition, None] = {}
@@ -163,7 +165,9 @@ class FollowerSession:
         limit = min(position.max_bytes, room)
         data = b""
         if position.offset < log.end_offset:
-            data = log.read(position.offset, limit, log.end_offset, at_least_one=first)
+            if not self.throttle.holds_back(partition, self.replica):
+                data = log.read(position.offset, limit, log.end_offset, at_least_one=first)
+                self.throttle.took(partition, self.replica, len(data))
             if not data and not bugs.on("J07"):
                 self._fresh[key] = None  # no room for it this time
         told = (position.told_high_watermark, position.told_start)

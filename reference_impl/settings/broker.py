@@ -37,6 +37,10 @@ _ROWS = [
     Setting("broker.rack", "string", ""),
     Setting("replica.selector.class", "string", "", choices=("", RACK_AWARE), doc="no other is built"),
     Setting("replica.fetch.wait.max.ms", "int", "100", low=1, doc="fast: Kafka's default is 500"),
+    *(
+        Setting(f"{side}.replication.throttled.rate", "long", str(LONG_MAX), low=0, dynamic=True)
+        for side in ("leader", "follower")
+    ),
     Setting("controlled.shutdown.enable", "boolean", "true"),
     Setting("auto.leader.rebalance.enable", "boolean", "true"),
     Setting("leader.imbalance.check.interval.seconds", "long", "300", low=1),

@@ -1,4 +1,4 @@
-"""Every topic setting of Kafka 4.4. Those of tiered storage and throttling are kept and have no effect."""
+"""Every topic setting of Kafka 4.4. Those of tiered storage are kept and have no effect."""
 
 from __future__ import annotations
 
