@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.coordinator.placement import partition_for
 from brokertrial.reference_impl.coordinator.topics import TRANSACTION_STATE
+from brokertrial.reference_impl.log.validate import Rejected
 from brokertrial.reference_impl.replica.peers import PeerGone
 from brokertrial.reference_impl.txn.state import TopicPartition
 from brokertrial.wire import errors
@@ -18,6 +19,7 @@ from brokertrial.wire.messages import request
 
 if TYPE_CHECKING:
     from brokertrial.reference_impl.replica.local_node import LocalNode
+    from brokertrial.reference_impl.replica.partition import Partition
 
 _VERSION = 5
 _TRY_AGAIN = frozenset(
@@ -86,3 +88,11 @@ def for_offsets(code: int, version: int, *, add: bool) -> int:
 def last_before_abortable(api: str) -> int:
     """The last version of an API that does not know TRANSACTION_ABORTABLE (120)."""
     return 10 - bugs.on("T03") if api == "Produce" else 3 - bugs.on("T04")
+
+
+def fits(partition: Partition | None, batch: bytes) -> None:
+    """Raises Rejected where the coordinator's log would not take this: nothing has happened then."""
+    if partition is not None and partition.under_min_isr:
+        raise Rejected(errors.NOT_ENOUGH_REPLICAS, "too few replicas of the coordinator's log are in sync")
+    if partition is not None and len(batch) > partition.rules.max_message_bytes:
+        raise Rejected(errors.MESSAGE_TOO_LARGE, f"{len(batch)} bytes are more than the coordinator's log may take")
