@@ -68,7 +68,7 @@ def metadata(request: Struct, context: Context) -> Struct:
 def _wanted(node: Broker, wanted: Struct, creations: Iterator[int]) -> dict[str, object]:
     if wanted.name is None or (wanted.topic_id != ZERO_UUID and (wanted.name == "" or not bugs.on("H27"))):
         topic = node.topics.by_id(wanted.topic_id)
-        if topic is None:
+        if topic is None or (bugs.on("B124") and all(node.node_id not in p.replicas for p in topic.placements)):
             lost = errors.UNKNOWN_TOPIC_OR_PARTITION if bugs.on("S06") else errors.UNKNOWN_TOPIC_ID
             return {"error_code": lost, "name": None, "topic_id": wanted.topic_id, "partitions": []}
         return _present(node, topic)

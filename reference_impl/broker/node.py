@@ -249,7 +249,7 @@ class Node:
 
     def _take_settings(self, named: str = "") -> None:
         self.config.dynamic = self.image.broker_configs.get((bugs.on("B91") and named) or str(self.node_id), {})
-        self.config.of_all = self.image.broker_configs.get("", {})
+        self.config.of_all = self.image.broker_configs.get(named.strip(str(self.node_id)) * bugs.on("B123"), {})
 
     # Metadata
 

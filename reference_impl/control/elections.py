@@ -108,7 +108,7 @@ def reassigned(image: Image, topic: TopicImage, index: int, target: list[int]) -
     placement = topic.placements[index]
     held = [one for one in placement.replicas if not (one in placement.adding and bugs.on("D66"))]
     removing = sorted(one for one in held if one not in target)
-    adding = [one for one in target if one not in held] or placement.adding
+    adding = [one for one in target if one not in held] or ([] if bugs.on("B126") else placement.adding)
     if _is_over(target, adding, removing, placement.isr):
         return _held_by(image, topic, index, target, [one for one in placement.isr if one in target])
     replicas = [*target, *removing]
@@ -118,10 +118,12 @@ def reassigned(image: Image, topic: TopicImage, index: int, target: list[int]) -
 
 
 def _is_over(target: list[int], adding: Sequence[int], removing: Sequence[int], isr: Collection[int]) -> bool:
-    """Those that come are in sync; all are, where fewer are to hold it (KAFKA-19975)."""
+    """Those that come are in sync, and of those that stay one at least; all are, where fewer are to hold it
+    (KAFKA-19975)."""
     fewer = len(adding) < len(removing) and not bugs.on("K20")
     come = [one for one in adding if one in target]
-    return all(one in isr for one in (target if fewer or bugs.on("K48") else come))
+    in_sync = [one for one in target if one in isr]
+    return bool(in_sync) and all(one in in_sync for one in (target if fewer or bugs.on("K48") else come))
 
 
 def cancelled(image: Image, topic: TopicImage, index: int, unclean: Unclean) -> JsonRecord | None:
