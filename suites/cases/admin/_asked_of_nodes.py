@@ -255,16 +255,19 @@ class AskedCluster(ChangedCluster):
             self.wire.refresh_metadata(name)
             for index, ids in enumerate(one.state.placed):
                 if set(ids) & set(self.alive):
-                    self._send(one, index, "").must_be_at(len(one.values[index]) - 1)
+                    self._send(one, index, "").must_succeed()
             self._must_be_in_force(one, self.rng.choice(sorted(one.values)))
 
-    def _send(self, one, index, padding, taken=True):
+    def _send(self, one, index, padding):
+        """What is not refused as too large lies where the log ended."""
         self.number += 1
-        value = f"{self.number}{padding}"
-        made = self.sender.batch(value, sequence=len(one.values[index]), key=f"{self.number}".encode())
-        if taken:
+        value, end = f"{self.number}{padding}", len(one.values[index])
+        made = self.sender.batch(value, sequence=end, key=f"{self.number}".encode())
+        answer = self.wire.produce(one.name, made, index)
+        if answer.error != errors.MESSAGE_TOO_LARGE:
+            answer.must_be_at(end)
             one.values[index].append(value)
-        return self.wire.produce(one.name, made, index)
+        return answer
 
     def _must_be_in_force(self, one, index):
         if not set(one.state.placed[index]) & set(self.alive):
@@ -272,14 +275,19 @@ class AskedCluster(ChangedCluster):
         leader = self.wire.leader(one.name, index)
         limit, _ = self._in_force(one.settings, LIMIT, leader)
         stamps, _ = self._in_force(one.settings, STAMPS, leader)
-        if limit is not None and int(limit) < len(LARGE):
-            large = self._send(one, index, LARGE, taken=False)
-            large.must_be_refused(errors.MESSAGE_TOO_LARGE)
-            return
-        large = self._send(one, index, LARGE).must_be_at(len(one.values[index]) - 1)
-        if stamps is not None:
-            found = large.log_append_time >= 0
-            large.must(found == (stamps == "LogAppendTime"), f"{STAMPS} is {stamps} at node {leader}, which leads")
+        limited = limit is not None and int(limit) < len(LARGE)
+        self.wire.until(
+            lambda: self._is_in_force(one, index, limited, stamps),
+            within=WITHIN_S,
+            what=f"{LIMIT} {limit or 'of the start'} and {STAMPS} {stamps or 'of the start'} are in force for "
+            f"{one.name}-{index} at node {leader}, which leads",
+        )
+
+    def _is_in_force(self, one, index, limited, stamps):
+        answer = self._send(one, index, LARGE)
+        if limited or answer.error:
+            return limited and answer.error
+        return stamps is None or (answer.log_append_time >= 0) == (stamps == "LogAppendTime")
 
     def must_hold_everything(self):
         """In each partition is what was written to it in the life of this topic."""

@@ -150,10 +150,10 @@ class PlacedPartitions(MovedPartitions):
         return self.rng.sample(nodes, len(nodes))
 
     def step_call_off(self):
-        """One that waits for the dead node stays where it was; one that rests is refused, in the same request."""
+        """What waits for the dead node stays where it was; what rests is refused, in the same request."""
         unsure = self.loose | self.lost
         moving = [n for n, place in enumerate(self.places) if place.target is not None and n not in unsure]
-        chosen = [*self.rng.sample(moving, min(1, len(moving))), *self._resting(1)]
+        chosen = self._mixed([*moving, *self._resting(1)])
         rows = self._answered(self._alter(dict.fromkeys(chosen)), chosen)
         for index in chosen:
             place, moves = self.places[index], index in moving
@@ -191,6 +191,7 @@ class PlacedPartitions(MovedPartitions):
     def step_again(self):
         """What waits for the dead node is to go elsewhere: who holds it is decided once that is back."""
         moving = [n for n, place in enumerate(self.places) if place.target is not None and n not in self.lost]
+        self.step_elect_all()
         for index in self.rng.sample(moving, min(1, len(moving))):
             target = self.rng.choice(([self.dead], self.rng.sample(self.alive, self.rng.choice((1, 2)))))
             self._must_be_answered(self._answered(self._alter({index: target}), [index]), index, errors.NONE)
