@@ -3,7 +3,13 @@
 from functools import partial
 from uuid import UUID
 
-from brokertrial.suites.cases.admin._changed_at_nodes import BROKER_VALUES, OF_BROKERS, POLICY, WITHIN_S, ChangedCluster
+from brokertrial.suites.cases.admin._changed_at_nodes import (
+    BROKER_VALUES,
+    OF_BROKERS,
+    POLICY,
+    WITHIN_S,
+    ClusterOfChanges,
+)
 from brokertrial.suites.cases.admin._seen_at_nodes import (
     KEYS,
     NO_NODE,
@@ -23,7 +29,7 @@ LIMIT, STAMPS, LARGE = "max.message.bytes", "message.timestamp.type", "x" * 4000
 OF_THE_CLUSTER = [*sorted(BROKER_VALUES), POLICY]
 
 
-class AskedCluster(ChangedCluster):
+class AskedCluster(ClusterOfChanges):
     """A cluster whose nodes are asked about it."""
 
     def __init__(self, wire, rng):

@@ -67,7 +67,7 @@ class ChangedTopic:
         return dict(self.state.settings)
 
 
-class ChangedCluster:
+class ClusterOfChanges:
     """The topics and settings of a cluster, and who may be asked."""
 
     def __init__(self, wire, rng):

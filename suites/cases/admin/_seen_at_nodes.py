@@ -36,7 +36,7 @@ class TopicState(NamedTuple):
         return f"on {[list(each) for each in self.placed]}, id {self.id[:8]}, set: {own or 'nothing'}"
 
 
-class Fact(NamedTuple):
+class ShownFact(NamedTuple):
     """One thing that an answer shows: of what, which states of that it fits, and its words."""
 
     key: Key
@@ -80,7 +80,7 @@ class ClusterHistory:
         """What a node learns in one order. It may take over settings of brokers after the rest."""
         return "topics" if self.ordered and key[0] == "topic" else f"{key[0]} {key[1]}"
 
-    def seen(self, answer: Any, node: int, facts: list[Fact]) -> None:
+    def seen(self, answer: Any, node: int, facts: list[ShownFact]) -> None:
         """An answer is what was so at some time, not before what the node has shown."""
         for channel in dict.fromkeys(self._channel(fact.key) for fact in facts):
             group = [fact for fact in facts if self._channel(fact.key) == channel]
@@ -95,7 +95,7 @@ class ClusterHistory:
         for answer, sentence in self.back:
             answer.must(False, sentence)
 
-    def must_be_now(self, answer: Any, node: int, facts: list[Fact]) -> None:
+    def must_be_now(self, answer: Any, node: int, facts: list[ShownFact]) -> None:
         """An answer is what is so."""
         self.seen(answer, node, facts)
         wrong = next((fact for fact in facts if not self._holds(len(self.states) - 1, fact)), None)
@@ -103,13 +103,13 @@ class ClusterHistory:
             right = words(self.now.get(wrong.key))
             answer.must(False, f"node {node} shows {wrong.said}; it must be {right}")
 
-    def _fits(self, state: int, facts: list[Fact]) -> bool:
+    def _fits(self, state: int, facts: list[ShownFact]) -> bool:
         return all(self._holds(state, fact) for fact in facts)
 
-    def _holds(self, state: int, fact: Fact) -> bool:
+    def _holds(self, state: int, fact: ShownFact) -> bool:
         return any(fact.holds(each) for each in self.states[state].get(fact.key, (ABSENT,)))
 
-    def _why(self, first: int, facts: list[Fact]) -> str:
+    def _why(self, first: int, facts: list[ShownFact]) -> str:
         later = range(first, len(self.states))
         for fact in facts:
             if not any(self._holds(n, fact) for n in range(len(self.states))):
@@ -128,7 +128,7 @@ def words(state: Any) -> str:
 # what answers show
 
 
-def topics_shown(answer: Any, names: list[str], ids: dict[str, str] | None = None) -> list[Fact]:
+def topics_shown(answer: Any, names: list[str], ids: dict[str, str] | None = None) -> list[ShownFact]:
     """Metadata or DescribeTopicPartitions of these topics; with `ids` (id -> name) it was asked by these."""
     rows = answer.struct.topics
     has_ids = answer.asked.request._api != "Metadata" or answer.version >= IDS_SINCE
@@ -139,17 +139,19 @@ def topics_shown(answer: Any, names: list[str], ids: dict[str, str] | None = Non
     return [_of_name(by_name.get(name), name, has_ids) for name in names]
 
 
-def _of_id(row: Any, asked: str, name: str) -> Fact:
+def _of_id(row: Any, asked: str, name: str) -> ShownFact:
     if row is None or row.error_code == errors.UNKNOWN_TOPIC_ID:
-        return Fact(topic_key(name), lambda state: state is ABSENT or state.id != asked, f"no topic of id {asked[:8]}")
+        return ShownFact(
+            topic_key(name), lambda state: state is ABSENT or state.id != asked, f"no topic of id {asked[:8]}"
+        )
     if row.error_code or row.name != name:
         return _wrong(name, f"{row.name} with the error {row.error_code} for the id of {name}")
     return _of_name(row, name, has_ids=True)
 
 
-def _of_name(row: Any, name: str, has_ids: bool) -> Fact:
+def _of_name(row: Any, name: str, has_ids: bool) -> ShownFact:
     if row is None or row.error_code == errors.UNKNOWN_TOPIC_OR_PARTITION:
-        return Fact(topic_key(name), lambda state: state is ABSENT, f"no topic {name}")
+        return ShownFact(topic_key(name), lambda state: state is ABSENT, f"no topic {name}")
     if row.error_code:
         return _wrong(name, f"{name} with the error {row.error_code}")
     parts = {part.partition_index: tuple(part.replica_nodes) for part in row.partitions}
@@ -162,18 +164,18 @@ def _of_name(row: Any, name: str, has_ids: bool) -> Fact:
     def holds(state: Any) -> bool:
         return state is not ABSENT and state.placed == placed and found in ("", state.id)
 
-    return Fact(topic_key(name), holds, said)
+    return ShownFact(topic_key(name), holds, said)
 
 
-def _wrong(name: str, said: str) -> Fact:
-    return Fact(topic_key(name), lambda _: False, said)
+def _wrong(name: str, said: str) -> ShownFact:
+    return ShownFact(topic_key(name), lambda _: False, said)
 
 
-def settings_shown(row: Any, keys: list[str] | None) -> Fact:
+def settings_shown(row: Any, keys: list[str] | None) -> ShownFact:
     """A row of DescribeConfigs about a topic, of which these settings were asked for."""
     name = row.resource_name
     if row.error_code == errors.UNKNOWN_TOPIC_OR_PARTITION:
-        return Fact(topic_key(name), lambda state: state is ABSENT, f"no settings of {name}, for there is none")
+        return ShownFact(topic_key(name), lambda state: state is ABSENT, f"no settings of {name}, for there is none")
     if row.error_code:
         return _wrong(name, f"settings of {name} with the error {row.error_code}")
     asked = [key for key in KEYS if keys is None or key in keys]
@@ -182,10 +184,10 @@ def settings_shown(row: Any, keys: list[str] | None) -> Fact:
     def holds(state: Any) -> bool:
         return state is not ABSENT and {key: value for key, value in state.settings if key in asked} == own
 
-    return Fact(topic_key(name), holds, f"of {asked} of {name} set to {own}")
+    return ShownFact(topic_key(name), holds, f"of {asked} of {name} set to {own}")
 
 
-def brokers_settings_shown(row: Any, keys: list[str]) -> list[Fact]:
+def brokers_settings_shown(row: Any, keys: list[str]) -> list[ShownFact]:
     """A row of DescribeConfigs about a broker, or (under the empty name) about all of them."""
     name = row.resource_name
     by_source = {
@@ -194,12 +196,12 @@ def brokers_settings_shown(row: Any, keys: list[str]) -> list[Fact]:
     }
     own, of_all = by_source[OF_BROKER], by_source[OF_ALL]
     found = [
-        Fact(
+        ShownFact(
             broker_key(""),
             lambda state: {key: value for key, value in state or () if key not in own} == of_all,
             f"of all brokers set to {of_all}",
         )
     ]
     if name:
-        found.append(Fact(broker_key(name), lambda state: dict(state or ()) == own, f"of itself set to {own}"))
+        found.append(ShownFact(broker_key(name), lambda state: dict(state or ()) == own, f"of itself set to {own}"))
     return found
