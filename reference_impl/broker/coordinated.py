@@ -171,7 +171,8 @@ async def _once_settled(
         return part
     gone = wrong == errors.NOT_LEADER_OR_FOLLOWER
     late = wrong if bugs.on("B87") else errors.COORDINATOR_NOT_AVAILABLE
-    return kind.refuse(request, context, errors.NOT_COORDINATOR if gone else late)
+    other = wrong if bugs.on("B160") else errors.NOT_COORDINATOR
+    return kind.refuse(request, context, other if gone else late)
 
 
 # How each API is asked and refused

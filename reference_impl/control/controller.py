@@ -79,7 +79,8 @@ class Controller:
         if known is not None and known.incarnation == incarnation:
             self._expires[broker] = self._clock.monotonic() + self._session_s
             return known.epoch
-        records = list(elections.broker_gone(self.image, broker, self._unclean))
+        goes_on = known is not None and known.eligible and self._by_sessions_alone
+        records = [] if goes_on else list(elections.broker_gone(self.image, broker, self._unclean))
         epoch = self._journal.end + len(records)
         registration = {"id": broker, "epoch": epoch, "incarnation": incarnation, "host": host, "port": port}
         registration |= {"rack": rack} if rack else {}
@@ -88,6 +89,11 @@ class Controller:
         self._journal.write(*records, {"kind": "broker", **registration})
         self._expires[broker] = self._clock.monotonic() + self._session_s
         return epoch
+
+    @property
+    def _by_sessions_alone(self) -> bool:
+        """A controller that takes a broker whose session is not over for the one that it was."""
+        return bugs.on("B163")
 
     def heartbeat(self, broker: int, epoch: int, offset: int, *, stop: bool) -> Heard:
         """A sign of life; a broker that has read the log up to its own registration may take part."""
@@ -110,7 +116,7 @@ class Controller:
     def disconnected(self, broker: int, epoch: int) -> None:
         """Its connection is gone: unless it is heard of again at once, it is dead."""
         known = self.image.brokers.get(broker)
-        if known is not None and known.epoch == epoch and broker in self._expires:
+        if known is not None and known.epoch == epoch and broker in self._expires and not self._by_sessions_alone:
             self._expires[broker] = min(self._expires[broker], self._clock.monotonic() + self._grace_s)
 
     def tick(self) -> None:
@@ -197,7 +203,7 @@ class Controller:
 
     def _may_be_in_sync(self, broker: int, epoch: int) -> bool:
         known = self.image.brokers.get(broker)
-        return known is not None and known.eligible and epoch in (-1, known.epoch)
+        return known is not None and known.may_join and epoch in (-1, known.epoch)
 
     def elect(self, topic: TopicImage, index: int, *, unclean: bool) -> int:
         """Preferred or unclean election, as an administrator asks for it."""

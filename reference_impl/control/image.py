@@ -50,6 +50,11 @@ class BrokerImage:
         return not self.fenced and not self.stopping
 
     @property
+    def may_join(self) -> bool:
+        """May join those in sync (KIP-841)."""
+        return self.eligible or bugs.on("B161")
+
+    @property
     def peers(self) -> tuple[str, int]:
         """Where other brokers reach it: a listener of its own, or that of the clients."""
         return (self.peer_host, self.peer_port) if self.peer_host else (self.host, self.port)

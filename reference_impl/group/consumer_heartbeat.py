@@ -278,7 +278,9 @@ def _fence(group: ConsumerGroup, member_id: str) -> list[GroupChange]:
     group.remove(member_id)
     group.topics = resolved(group, group.topics)
     group.epoch += 1
-    changes: list[GroupChange] = [MemberGone(member_id), SavedGroup(group.epoch, group.metadata_hash)]
+    changes: list[GroupChange] = [MemberGone(member_id)]
+    if not (group.members and bugs.on("B162")):
+        changes.append(SavedGroup(group.epoch, group.metadata_hash))
     if not group.members and not bugs.on("V83"):
         group.assignment_epoch = group.epoch
         changes.append(SavedTargetEpoch(group.epoch))

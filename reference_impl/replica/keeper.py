@@ -44,7 +44,7 @@ class IsrKeeper:
 
     def _look(self) -> None:
         max_lag_s = self._node.config["replica.lag.time.max.ms"] / 1000
-        eligible = [one for one in self._node.image.brokers.values() if one.eligible]
+        eligible = [one for one in self._node.image.brokers.values() if one.may_join]
         alive = {(one.id, epoch) for one in eligible for epoch in (one.epoch, _NO_EPOCH)}
         for partition in self._replicas:
             proposal = partition.propose(max_lag_s, alive)

@@ -117,7 +117,7 @@ def add_partitions(
     """Takes partitions into the transaction, which begins with the first of them."""
     if refusal := _refusal(t, producer_id, epoch):
         return Transition(t, refusal)
-    if t.ending:
+    if t.ending and not (t.client_version >= 2 and bugs.on("B159")):
         return Transition(t, errors.CONCURRENT_TRANSACTIONS)
     if t.state is TransactionState.ONGOING and t.partitions.issuperset(partitions):
         return Transition(t)
