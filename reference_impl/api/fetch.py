@@ -210,7 +210,7 @@ def _read(
                 part.records = spoil.without_the_first(part.records)
             if context.version < _ZSTD_SINCE and spoil.is_zstd(part.records) and bugs.on("N58"):
                 part = _failed(key, errors.CORRUPT_MESSAGE, partition, context)
-        size = len(part.records)
+        size = len(part.records or b"")
         reading.size += size
         reading.counted += size
         room = max(room - size, 0)
@@ -264,7 +264,8 @@ def _error(partition: Partition, wanted: Struct, request: Struct, context: Conte
 
 
 def _failed(key: SessionPartition, error: int, partition: Partition | None, context: Context) -> Struct:
-    part = _Part(partition_index=key.partition, error_code=error, high_watermark=-1, records=b"")
+    empty = None if bugs.on("B143") else b""
+    part = _Part(partition_index=key.partition, error_code=error, high_watermark=-1, records=empty)
     if partition is not None:
         part.aborted_transactions = None
         if bugs.on("F04"):

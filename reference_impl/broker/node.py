@@ -238,10 +238,10 @@ class Node:
                 log.exception("retention of %s-%d failed", partition.topic, partition.index)
 
     def _forget_idle_producers(self) -> None:
-        expiration_ms = 86_400_000 if bugs.on("T02") else self.config["producer.id.expiration.ms"]
-        before_ms = self.clock.now_ms() - expiration_ms
+        names = ("producer.id.expiration.ms", "transactional.id.expiration.ms")[: 2 if bugs.on("B144") else 1]
+        expiration_ms = 86_400_000 if bugs.on("T02") else min(self.config[name] for name in names)
         for partition in self.replicas:
-            partition.log.producers.expire(before_ms)
+            partition.log.producers.expire(self.clock.now_ms() - expiration_ms)
 
     def _flush(self) -> None:
         for partition in self.replicas:

@@ -346,9 +346,9 @@ class TransactionService:
 
     def _expire(self) -> None:
         """Forgets the ids that have not been used for transactional.id.expiration.ms."""
-        now_ms, keep_ms = self._node.clock.now_ms(), self._node.config["transactional.id.expiration.ms"]
+        now_ms, config = self._node.clock.now_ms(), self._node.config
         for name, transaction in list(self._transactions.items()):
-            if state.unused(transaction, now_ms, keep_ms) and self._may_write(transaction):
+            if state.unused(transaction, now_ms, config) and self._may_write(transaction):
                 try:
                     self._append(name, None)
                     del self._transactions[name]

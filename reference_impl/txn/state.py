@@ -13,9 +13,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from brokertrial.reference_impl import bugs
 from brokertrial.wire import errors
+
+if TYPE_CHECKING:
+    from brokertrial.reference_impl.settings.config import BrokerConfig
 
 LAST_EPOCH = 32_766
 """A producer id whose epoch is this high is used up: epoch 32,767 is kept for the last fencing."""
@@ -174,8 +178,11 @@ def overdue(t: Transaction, now: int) -> bool:
     return t.state is TransactionState.ONGOING and since + t.timeout_ms < now and not bugs.on("M40g")
 
 
-def unused(t: Transaction, now: int, keep_ms: int) -> bool:
-    """True for an id that nothing has happened to for so long; never while it has a transaction."""
+def unused(t: Transaction, now: int, config: BrokerConfig) -> bool:
+    """True for an id that nothing has happened to for its time; never while it has a transaction."""
+    keep_ms: int = config["transactional.id.expiration.ms"]
+    if bugs.on("B145"):
+        keep_ms = min(keep_ms, config["producer.id.expiration.ms"])
     rests = t.state not in (TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
     if bugs.on("D76"):
         keep_ms //= 2
