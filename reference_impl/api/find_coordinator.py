@@ -37,6 +37,8 @@ def find_coordinator(request: Struct, context: Context) -> Struct:
     keys = list(dict.fromkeys(keys)) if bugs.on("U21") else keys
     known = request.key_type in _TOPICS
     found = [_coordinator(request.key_type, key, context) if known else _MALFORMED_KEY for key in keys]
+    lost = next((each for each in found if each["error_code"] and bugs.on("B152")), None)
+    found = found if lost is None else [lost] * len(found)
     if context.version >= 4:
         lines = [{"key": key, **each} for key, each in zip(keys, found, strict=True)]
         return response("FindCoordinator", coordinators=lines)

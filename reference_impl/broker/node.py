@@ -240,7 +240,7 @@ class Node:
     def _forget_idle_producers(self) -> None:
         names = ("producer.id.expiration.ms", "transactional.id.expiration.ms")[: 2 if bugs.on("B144") else 1]
         expiration_ms = 86_400_000 if bugs.on("T02") else min(self.config[name] for name in names)
-        for partition in self.replicas:
+        for partition in (one for one in self.replicas if one.leading is not None or not bugs.on("B155")):
             partition.log.producers.expire(self.clock.now_ms() - expiration_ms)
 
     def _flush(self) -> None:

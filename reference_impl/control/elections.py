@@ -49,7 +49,8 @@ def _settled(
     alive = [one for one in placement.replicas if one != without and _eligible(image, one)]
     leader = placement.leader if placement.leader in alive and placement.leader in isr else NOBODY
     if leader == NOBODY:
-        leader = next((one for one in alive if one in isr or bugs.on("B08")), NOBODY)
+        ranked = [one for one in isr if one in alive] if bugs.on("B151") else alive
+        leader = next((one for one in ranked if one in isr or bugs.on("B08")), NOBODY)
     if alive and unclean(topic) and bugs.on("B15"):
         leader = alive[0]
         isr = isr if leader in isr else [leader]

@@ -166,8 +166,6 @@ class ProducerTable:
         if batch.producer_epoch != entry.epoch:
             entry.batches.clear()
             entry.epoch = batch.producer_epoch
-        if batch.is_transactional:
-            self._awaited.pop(batch.producer_id, None)
         entry.batches.append(
             RememberedBatch(
                 batch.base_sequence, batch.last_sequence, batch.base_offset, batch.last_offset, batch.max_timestamp
@@ -177,6 +175,11 @@ class ProducerTable:
         entry.last_timestamp = batch.max_timestamp
         if batch.is_transactional and entry.open_transaction is None:
             entry.open_transaction = self._open[batch.producer_id] = batch.base_offset
+
+    def began(self, batch: Header) -> None:
+        """What has asked to begin a transaction here has begun it, here or under another leader."""
+        if batch.is_transactional and not batch.is_control:
+            self._awaited.pop(batch.producer_id, None)
 
     def admit_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int, transaction_version: int = 0

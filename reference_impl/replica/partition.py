@@ -151,6 +151,8 @@ class Partition:
                 raise ValueError(f"offset {header.base_offset} is below the end of the log")
             if header.last_offset >= self.log.end_offset:
                 self.log.append(batch, header, self._clock.now_ms())
+                if not bugs.on("B153"):
+                    self.producers.began(header)
             position += header.size
         if bugs.on("B96"):
             self.log.epochs.pass_over(-1 if known is None else known)
@@ -257,10 +259,12 @@ class Partition:
         base = self._place(batch)
         if self.leading is not None:
             self.leading.appending(self.log.end_offset, self._clock.monotonic())
+        header = read_header(batch)
         try:
-            self.log.append(batch, read_header(batch), self._clock.now_ms())
+            self.log.append(batch, header, self._clock.now_ms())
         except OSError as error:
             raise Rejected(errors.KAFKA_STORAGE_ERROR, str(error)) from error
+        self.producers.began(header)
         self._advance()
         return base
 
