@@ -354,8 +354,8 @@ class TransactionService:
                     del self._transactions[name]
                 except Rejected as rejected:
                     log.warning("%s: cannot be forgotten yet: %s", name, rejected)
-        left = [one for one in self._transactions.values() if state.unused(one, now_ms, keep_ms)]
-        None if left and bugs.on("B139") else self._expire_later()
+        if not (bugs.on("B139") and any(state.unused(one, now_ms, config) for one in self._transactions.values())):
+            self._expire_later()
 
     def _may_write(self, transaction: Transaction) -> bool:
         """What this coordinator decides by itself waits until enough replicas are there to keep it."""
