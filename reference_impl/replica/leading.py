@@ -54,7 +54,7 @@ class Leading:
 
     def settled(self, replicas: list[int], isr: list[int], partition_epoch: int, now_s: float) -> None:
         """The controller's word, which ends any proposal that it is newer than."""
-        if partition_epoch <= self.partition_epoch or (self._is_as_before(replicas, isr) and bugs.on("B125")):
+        if partition_epoch <= self.partition_epoch:
             return
         self.followers = {
             one: self.followers.get(one) or FollowerProgress(caught_up_s=now_s) for one in replicas if one != self.me
@@ -65,9 +65,6 @@ class Leading:
             for progress in self.followers.values():
                 progress.caught_up_s = now_s
         self.isr, self.partition_epoch, self.proposed = frozenset(isr), partition_epoch, None
-
-    def _is_as_before(self, replicas: list[int], isr: list[int]) -> bool:
-        return self.proposed is None and self.isr == {*isr} and {self.me, *self.followers} == {*replicas}
 
     # What followers tell
 

@@ -39,9 +39,10 @@ def others_lead(wire, topic, former):
     """Waits until another node leads, and names it."""
 
     def found():
-        return next((one for one in [partition(wire, topic).leader_id] if one not in (NO_NODE, former)), None)
+        return [one for one in [partition(wire, topic).leader_id] if one not in (NO_NODE, former)]
 
-    return wire.until(found, within=WITHIN_S, what=f"another node than {former} leads {topic}")
+    (leader,) = wire.until(found, within=WITHIN_S, what=f"another node than {former} leads {topic}")
+    return leader
 
 
 def all_in_sync(wire, topic):

@@ -3,7 +3,7 @@
 from itertools import permutations
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S, all_in_sync, partition, placed
+from brokertrial.suites.cases.replication._roles import all_in_sync, others_lead, partition, placed
 from brokertrial.suites.probe import batch
 
 ALONE = {"min.insync.replicas": "1"}
@@ -43,13 +43,7 @@ def _must_be_succeeded(wire, orders, gone, goes):
     led = [topic for topic in orders if partition(wire, topic).leader_id == gone]
     goes()
     for topic in led:
-        leader = wire.until(
-            lambda topic=topic: next(
-                (one for one in [partition(wire, topic).leader_id] if one not in (gone, NO_NODE)), None
-            ),
-            within=WITHIN_S,
-            what=f"another node than {gone} leads {topic}",
-        )
+        leader = others_lead(wire, topic, gone)
         order = orders[topic]
         first = next(one for one in order if one != gone)
         wire.must(

@@ -43,7 +43,7 @@ LESS = ("move", "begin", "fewer", "grow", "elect_all", "call_off", "again")
         "InitProducerId": 0,
         "Fetch": 11,
     },
-    detects=["B125", "B126"],
+    detects=["B126"],
 )
 def partitions_are_where_they_were_placed(wire, nodes, rng):
     """Wherever partitions are moved to, by requests for several, again, in part and called off in any stage, whoever is
