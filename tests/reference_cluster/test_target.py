@@ -14,9 +14,9 @@ def test_three_nodes_share_a_controller_and_the_mutant(tmp_path: Path) -> None:
     assert {"nodes", "kill", "pause", "restart", "terminate"} <= target.capabilities
     plans = target.plans()
     helpers = target.helper_plans()
-    assert list(plans) == [1, 2, 3]
-    assert list(helpers) == [0]
-    controller = helpers[0].address[1]
+    assert list(plans) == [0, 2, 3]
+    assert list(helpers) == [100]
+    controller = helpers[100].address[1]
     for node, plan in plans.items():
         command = list(plan.command)
         assert command[command.index("--controller") + 1] == f"127.0.0.1:{controller}"
@@ -29,7 +29,7 @@ def test_three_nodes_share_a_controller_and_the_mutant(tmp_path: Path) -> None:
 def test_one_node_needs_no_controller(tmp_path: Path) -> None:
     target = open_target("reference", tmp_path)
     assert "nodes" not in target.capabilities
-    assert "--controller" not in target.plans()[1].command
+    assert "--controller" not in target.plans()[0].command
     assert target.helper_plans() == {}
 
 
