@@ -155,6 +155,8 @@ def _response(mode: object, context: Context, reading: PartitionPass) -> Struct:
     if isinstance(mode, Incremental):
         session_id = mode.session.id
         answers = [entry for entry in answers if mode.session.changed(entry[0], entry[2])]
+        if bugs.on("B133"):
+            answers = [entry for entry in answers if not _has_a_new_end_alone(*entry, context)]
     elif isinstance(mode, Opening):
         session_id = context.node.fetch_sessions.open(by_id=context.version >= _BY_ID_SINCE, answered=answers)
     topics: list[Struct] = []
@@ -167,9 +169,16 @@ def _response(mode: object, context: Context, reading: PartitionPass) -> Struct:
         topics[-1].partitions.append(part)
     answer = response("Fetch", session_id=session_id, responses=topics)
     if context.version >= _HINTS_SINCE and any(part.error_code in _MOVED for _, _, part in answers):
-        where = hints.endpoints(context.node, (part for _, _, part in answers))
+        unsaid = isinstance(mode, Incremental) and bugs.on("B134")
+        where = [] if unsaid else hints.endpoints(context.node, (part for _, _, part in answers))
         answer = response("Fetch", session_id=session_id, responses=topics, node_endpoints=where)
     return answer
+
+
+def _has_a_new_end_alone(key: SessionPartition, _: Struct, part: Struct, context: Context) -> bool:
+    """At a follower, of which nothing else is to be said."""
+    partition = _partition(key, context)
+    return partition is not None and partition.leading is None and not (part.records or part.error_code)
 
 
 # Reading

@@ -24,7 +24,7 @@ from brokertrial.reference_impl.log.validate import Rejected
 from brokertrial.reference_impl.replica.partition import Partition
 from brokertrial.reference_impl.replica.waiting import LogPosition, mark, settled
 from brokertrial.wire import errors
-from brokertrial.wire.messages import Struct, response
+from brokertrial.wire.messages import ZERO_UUID, Struct, response
 
 if TYPE_CHECKING:
     from brokertrial.reference_impl.api.broker import Broker
@@ -195,7 +195,7 @@ def _by_partition(api: str) -> Refuse:
         topics = [
             {
                 "name": t.name,
-                "topic_id": t.topic_id,
+                "topic_id": ZERO_UUID if bugs.on("B131") else t.topic_id,
                 "partitions": [{"partition_index": p.partition_index, "error_code": error} for p in t.partitions],
             }
             for t in request.topics

@@ -82,6 +82,8 @@ class GroupService:
         if bugs.on("X11"):
             return
         self._offsets.pop(index, None)
+        for other in self._offsets.values() if bugs.on("B130") else ():
+            other.staged.clear()
         topic = self._node.topics.get(CONSUMER_OFFSETS)
         gone = [one for one in self._groups if topic is None or partition_for(one, topic.partitions) == index]
         for name in gone:
