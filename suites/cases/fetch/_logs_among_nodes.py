@@ -119,9 +119,10 @@ class LogsAmongNodes:
                 self.end(number, self.rng.random() < 0.5)
 
     def cut(self, log):
-        """Records are deleted from the front, where all its replicas are there."""
+        """Records are deleted from the front, also all of an epoch, where all its replicas are there."""
         if log.stable > log.start and self.away not in log.replicas:
-            log.start = self.rng.randint(log.start, log.stable)
+            epochs = {held.epoch: held.base for held in reversed(log.batches) if log.start < held.base <= log.stable}
+            log.start = self.rng.choice([self.rng.randint(log.start, log.stable), *epochs.values()])
             self.wire.delete_records(*log.place, offset=log.start).must_succeed()
 
     # what moves

@@ -191,9 +191,9 @@ class NodeSession:
         return self._row(log, self.rng.choice(drawn), version, self.rng.choice((*[-1] * 3, *[log.now] * 6, *wrong)))
 
     def _row(self, log, offset, version, epoch=None):
-        """Fields that the version has not are not remembered; an epoch may be forgotten that has no record left."""
+        """Fields that the version has not are not remembered; that of an empty log may be forgotten."""
         epoch = log.now if epoch is None else epoch
-        last = self.rng.choice((-1, log.epoch_before(offset))) if log.start < offset <= log.end else -1
+        last = self.rng.choice((-1, log.epoch_before(offset))) if log.start <= offset <= log.end > log.start else -1
         return Row(
             log.place,
             offset,
