@@ -106,7 +106,7 @@ class SessionsAmongNodes(LogsAmongNodes):
         if step == "write":
             self.write(log)
         elif step == "send":
-            self.send(log, number)
+            self.send(self.rng.choice([each for each in self.there() if each.place[0] in self.lasting]), number)
         elif step == "end":
             self.end(number, self.rng.random() < 0.5)
         elif step == "cut":
