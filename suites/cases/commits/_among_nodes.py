@@ -27,8 +27,6 @@ class GroupsAmongNodes(AskedGroups):
         if self.count < 2 or any(len(row.replica_nodes) < len(wire.nodes) for row in shown.partitions):
             wire.not_applicable(f"{OFFSETS_TOPIC} does not have several partitions on each node")
         self.names = [name for index in range(self.count) for name in islice(names_in(wire, index, self.count), 2)]
-        self.buries = wire.features.get("group.version", 0) >= 1
-        """Whether what is deleted takes along what is staged for it: since 4.0 (KAFKA-14505)."""
         self.names += [wire.name("m"), wire.name("m")]
         self.force = {group: {} for group in self.names}
         self.joins(self.names[-2])

@@ -26,6 +26,10 @@ class AskedGroups(FollowedGroups):
         """Of a group: who is in it."""
         self.gone = set()
         """Groups that were deleted, and of which nothing was heard since."""
+        self.buries = wire.features.get("group.version", 0) >= 1
+        """The coordinator of 4.0 (KAFKA-14505): what is deleted takes along what is staged for it, and stable offsets
+        are refused for what a transaction has staged alone. The one before refuses them for any commit under way
+        (GroupMetadata.hasPendingOffsetCommitsForTopicPartition)."""
 
     def _as_member(self, group, wrong=0):
         member = self.members.get(group)
@@ -150,7 +154,8 @@ class AskedGroups(FollowedGroups):
         stale = [one for one in names if self._is_modern(one) and version >= MEMBERS_SINCE and self.rng.random() < 0.3]
 
         own = [name for name in names if self.wire.coordinator(name) == node]
-        pending = [self._again(name) for name in own if self.rng.random() < 0.5 and self.force[name]]
+        drawn = [name for name in own if self.rng.random() < 0.5 and self.force[name]]
+        pending = [self._again(name) for name in drawn if self.buries or not stable]
 
         def settled():
             answer = self._fetched(names, node, version, places, stable, stale)

@@ -81,12 +81,21 @@ class NodeSession:
         if not version or not served:
             return
         log = self.rng.choice(served)
-        waiting = self._sent(version, {}, [], max_wait_ms=WAIT_MS, wait=False)
+        waiting = self._begins_to_wait(version, WAIT_MS)
         self.wire.list_offsets(*log.place).must_name(offset=log.end)
         written = self.among.write(log)
-        self._may_be(waiting, log)  # brokers may wake it when the record is there, and is not known to be committed
+        if log.leader == self.node:
+            self._must_be(waiting, self._committed)
+        else:
+            self._may_be(waiting, log)  # it may be woken when the record is there, and is not known to be committed
         self.wire.at_once(waiting, after=written, hidden_s=WAIT_MS / 1_000)
         self.step()
+
+    def _begins_to_wait(self, version, wait_ms):
+        """Kafka answers at once, with nothing, who asks for committed records from beyond the stable offset
+        (DelayedFetch, case F): such a reader waits for all records."""
+        stable = all(row.log.stable == row.log.end for row in self.rows.values())
+        return self._sent(version, {}, [], max_wait_ms=wait_ms, wait=False, committed=None if stable else False)
 
     def has_read_all(self):
         """Of what it can read here, and the rest is forgotten. Returns a version to wait in, or 0 where nothing is."""
@@ -110,13 +119,12 @@ class NodeSession:
         if not version or log.place not in self.rows or self.rows[log.place].epoch < 0:
             moves()
             return
-        waiting = self._sent(version, {}, [], max_wait_ms=LONG_MS, wait=False)
+        waiting = self._begins_to_wait(version, LONG_MS)
         self.wire.list_offsets(*log.place).must_name(offset=log.end)
         moves()
         self.wire.must(waiting.took_ms < LONG_MS, f"it took {waiting.took_ms:.0f} ms, all of its wait", waiting)
-        if waiting.must_have("error_code", 0).struct.responses:
-            waiting.must_be_about(log.place).of(*log.place).must_be_refused(*MOVED)
-            self.reported[log.place] = IN_ERROR
+        waiting.must_have("error_code", 0).must_be_about(log.place).of(*log.place).must_be_refused(*MOVED)
+        self.reported[log.place] = IN_ERROR
 
     def wrong_steps(self):
         """Out of turn, of no session, at another node, and in versions of the other kind: the session is as it was."""
@@ -208,11 +216,13 @@ class NodeSession:
         self.epoch += 1
         return answer
 
-    def _asked(self, version, rows, forgotten, *, wait=True, max_wait_ms=0, node=None, id=None, epoch=None):
+    def _asked(
+        self, version, rows, forgotten, *, wait=True, max_wait_ms=0, committed=None, node=None, id=None, epoch=None
+    ):
         def known(topic):
             return {"topic": topic, "topic_id": self.ids[topic]}
 
-        self._committed = self.rng.random() < 0.5
+        self._committed = self.rng.random() < 0.5 if committed is None else committed
         asked = request(
             "Fetch",
             replica_id=-1,
