@@ -6,7 +6,12 @@ from brokertrial.suites.cases.commits._asked_among_nodes import ELSEWHERE, Asked
 from brokertrial.suites.cases.commits.drawn_over_restarts import BUSY, WITHIN_S
 from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
-from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, coordinator_partition, names_in
+from brokertrial.suites.probe.coordinator_writes import (
+    OFFSETS_TOPIC,
+    coordinator_partition,
+    make_coordinator_write,
+    names_in,
+)
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -125,7 +130,7 @@ class GroupsAmongNodes(AskedGroups):
             return
         node = self.wire.coordinator(group)
         other = [one for one in self.names if one in self.members or self.wire.coordinator(one) != node]
-        names = [group, *self.rng.sample(other, self.rng.randrange(3))]
+        names = [group, *self.rng.sample(other, min(len(other), self.rng.randrange(3)))]
         self.rng.shuffle(names)
         wanted: dict[str, tuple[int, ...]] = {
             name: (errors.NON_EMPTY_GROUP,) if self.wire.coordinator(name) == node else ELSEWHERE for name in names
@@ -145,3 +150,14 @@ class GroupsAmongNodes(AskedGroups):
         answer.must(right, f"the error codes are {found}; they must be {wanted}", "results")
         self.forget(group, self.there())
         self.gone.add(group)
+        self._is_kept(group)
+
+    def delete(self, group, places, buries):
+        super().delete(group, places, buries)
+        self._is_kept(group)
+
+    def _is_kept(self, group):
+        """The coordinator before 4.0 does not wait until the others have what it deletes, and it may come back with the
+        next one (GroupMetadataManager.cleanupGroupMetadata, requiredAcks = 0); what it writes then, it waits for."""
+        if not self.buries:
+            make_coordinator_write(self.wire, group)
