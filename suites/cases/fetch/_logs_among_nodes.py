@@ -113,6 +113,14 @@ class LogsAmongNodes:
                 lambda log=log: self.wire.list_offsets(*log.place).must_name(offset=log.end), within=WITHIN_S
             )
             self.wire.await_stable_end(*log.place, offset=log.stable, within=WITHIN_S)
+        if self.wire.versions("DescribeTransactions"):
+            self.wire.until(lambda: self._is_complete(number), within=WITHIN_S, what="the transaction is complete")
+
+    def _is_complete(self, number):
+        """Before that, a coordinator that takes over writes the markers once more."""
+        answer = self.wire.describe_transaction(self.producers[number].transactional_id)
+        row = answer.struct.transaction_states[0]
+        return not row.error_code and not row.transaction_state.startswith("Prepare")
 
     def end_old(self, older_ms=20_000):
         """Before it expires."""
