@@ -31,7 +31,7 @@ def test_every_process_of_a_run_says_what_it_does(tmp_path: Path) -> None:
 
     found = lines(path)
 
-    assert {"command", "run", "proxy", "broker node 1"} <= {entry["process"] for entry in found}
+    assert {"command", "run", "proxy", "broker node 0"} <= {entry["process"] for entry in found}
     said = {(entry["process"], entry["message"]) for entry in found}
     assert {("run", "case begins"), ("run", "window-begin"), ("proxy", "serving"), ("run", "node is started")} <= said
     (ended,) = [entry for entry in found if entry["message"] == "case ends"]

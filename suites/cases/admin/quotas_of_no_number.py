@@ -91,6 +91,6 @@ def _alter(wire, rng, kind, asked):
         }
         for name, own in asked.items()
     ]
-    version = rng.choice(list(wire.versions("AlterClientQuotas")))
+    versions = wire.versions("AlterClientQuotas")
     sent = request("AlterClientQuotas", entries=entries, validate_only=False)
-    return wire.ask(sent, version=version, to=rng.choice(wire.nodes))
+    return wire.ask(sent, version=rng.randint(versions[0], versions[-1]), to=rng.choice(wire.nodes))
