@@ -52,8 +52,7 @@ class Node:
     """
 
     def __init__(self, config: BrokerConfig, clock: Clock | None = None, rng: random.Random | None = None) -> None:
-        self.config = config
-        self.clock = clock or SystemClock()
+        self.config, self.clock = config, clock or SystemClock()
         self.rng = rng or random.Random()  # ids that must differ between two runs of one seed; a test passes its own
         self.host = config.advertised[0] if config.advertised else config.host
         self.in_cluster = config.controller is not None
@@ -248,8 +247,9 @@ class Node:
             partition.log.flush()
 
     def _take_settings(self, named: str = "") -> None:
-        self.config.dynamic = self.image.broker_configs.get((bugs.on("B91") and named) or str(self.node_id), {})
-        self.config.of_all = self.image.broker_configs.get(named.strip(str(self.node_id)) * bugs.on("B123"), {})
+        configs, mine = self.image.broker_configs, str(self.node_id)
+        self.config.dynamic = configs.get((bugs.on("B91") and named) or mine, {})
+        self.config.of_all = configs.get(named if named != mine and bugs.on("B123") else "", {})
 
     # Metadata
 

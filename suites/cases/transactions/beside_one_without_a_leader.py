@@ -2,9 +2,10 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S, partition, placed
+from brokertrial.suites.cases.transactions.without_a_leader import _coordinated_elsewhere
 from brokertrial.suites.probe import COMMITTED
 
-TRANSACTION, TIMEOUT_MS = 1, 60_000
+TIMEOUT_MS = 60_000
 ALONE = {"min.insync.replicas": "1"}
 
 
@@ -47,14 +48,6 @@ def the_others_get_their_markers(wire, nodes, rng):
     nodes.start(dead)
     wire.await_topic(topics[dead])
     wire.delete_topic(topics[dead]).must_succeed()
-
-
-def _coordinated_elsewhere(wire, node):
-    for _ in range(50):
-        name = wire.name("x")
-        if wire.coordinator(name, TRANSACTION) != node:
-            return name
-    return wire.unclear(f"node {node} coordinates every transactional id")
 
 
 def _must_be_decided(wire, topic, *values):
