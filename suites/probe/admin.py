@@ -121,7 +121,9 @@ class AdminFamily(Core):
             topic_names=list(topics),
             timeout_ms=20_000,
         )
-        answer = self._of_controller(asked, version, to, step="" if version or to else "topic-deletion")
+        answer = self._of_controller(
+            asked, version, to, step="topic-deletion" if version is None and to is None else ""
+        )
         done = {row.name for row in answer.struct.responses if row.error_code == 0}
         for name in topics:
             view = self._topics.pop(name, None)

@@ -67,13 +67,17 @@ class Ledger:
         """From, to: a Fetch brought what lies there."""
         self.ends: dict[Log, tuple[int, PendingExchange]] = {}
         self.left_out: set[Any] = {ids.get(name, name) for name in OF_COORDINATORS} | set(OF_COORDINATORS)
-        self.shown_though_aborted: list[tuple[int, PendingExchange, PendingExchange]] = []
+        self._deleted: set[Any] = set()
+        self._shown_though_aborted: list[tuple[Log, int, PendingExchange, PendingExchange]] = []
         self._open: dict[str, set[tuple[Log, int]]] = defaultdict(set)
         self._aborted: dict[tuple[Log, int], PendingExchange] = {}
         answered = [asked for asked in exchanges if asked.answer is not None]
         for asked in exchanges:
-            if asked.request._api == "Produce":
-                self._sent(asked)
+            match asked.request._api:
+                case "Produce":
+                    self._sent(asked)
+                case "CreateTopics" | "DeleteTopics" | "AlterConfigs" | "IncrementalAlterConfigs":
+                    self._leave_out(asked)  # also where the answer was lost: it may have been carried out
         for asked in sorted(answered, key=lambda asked: asked.received_ns):
             match asked.request._api:
                 case "Produce":
@@ -82,13 +86,20 @@ class Ledger:
                     self._fetched(asked)
                 case "EndTxn":
                     self._ended(asked)
-                case "CreateTopics" | "DeleteTopics" | "AlterConfigs" | "IncrementalAlterConfigs":
-                    self._leave_out(asked)
 
     @property
     def places(self) -> list[Log]:
         """The partitions that can prove something."""
         return [place for place in {**self.written, **self.stored} if place[0] not in self.left_out]
+
+    @property
+    def shown_though_aborted(self) -> list[tuple[int, PendingExchange, PendingExchange]]:
+        """Offset, EndTxn and Fetch, of topics whose offsets stand for one record each: none that was deleted."""
+        return [
+            (offset, ended, asked)
+            for place, offset, ended, asked in self._shown_though_aborted
+            if place[0] not in self._deleted
+        ]
 
     def holds(self, place: Log, content: Content) -> list[int]:
         """The offsets at which this record was read."""
@@ -113,7 +124,7 @@ class Ledger:
 
     def _acknowledged(self, asked: PendingExchange) -> None:
         assert asked.answer is not None
-        told = {
+        offsets = {
             (self._topic(row), part.index): part.base_offset
             for row in asked.answer.responses
             for part in row.partition_responses
@@ -125,9 +136,9 @@ class Ledger:
             found = list(self._batches(asked))
         except RecordsMalformed:
             return
-        following = dict(told)
+        following = dict(offsets)
         for place, _, held in found:
-            if place not in told:
+            if place not in offsets:
                 continue
             # A batch that is sent again is answered with its first offset: what lies there was said before.
             known = following[place] in self.written[place]
@@ -190,17 +201,18 @@ class Ledger:
             elif header.is_transactional and header.producer_id not in aborting:
                 ended = self._aborted.get((place, header.base_offset))
                 if ended is not None and asked.sent_ns > ended.received_ns:
-                    self.shown_though_aborted.append((header.base_offset, ended, asked))
+                    self._shown_though_aborted.append((place, header.base_offset, ended, asked))
 
     def _leave_out(self, exchange: PendingExchange) -> None:
         asked = exchange.request
         if asked._api == "DeleteTopics":
-            told: list[Any] = getattr(exchange.answer, "responses", [])  # which name what an id stood for
-            rows = [*getattr(asked, "topics", []), *told]
+            answered: list[Any] = getattr(exchange.answer, "responses", [])  # which name what an id stood for
+            rows = [*getattr(asked, "topics", []), *answered]
             names = [*(getattr(asked, "topic_names", None) or ()), *(row.name for row in rows)]
-            self.left_out.update(names)
-            self.left_out.update(self._ids[name] for name in names if name in self._ids)
-            self.left_out.update(row.topic_id for row in rows if hasattr(row, "topic_id"))
+            self._deleted.update(names)
+            self._deleted.update(self._ids[name] for name in names if name in self._ids)
+            self._deleted.update(row.topic_id for row in rows if hasattr(row, "topic_id"))
+            self.left_out.update(self._deleted)
             return
         for row in getattr(asked, "topics", ()) or getattr(asked, "resources", ()):
             if any(COMPACT in (each.value or "") for each in row.configs):
@@ -240,15 +252,15 @@ def _lost_or_altered(ledger: Ledger, place: Log) -> Iterator[tuple[str, str, tup
     for offset, (content, wrote) in ledger.written[place].items():
         if ledger.holds(place, content):
             continue
-        told = f"the record {content[1]!r} was acknowledged at offset {offset}"
+        acknowledged = f"the record {content[1]!r} was acknowledged at offset {offset}"
         for other, asked in ledger.seen[place].get(offset, ())[:1]:
-            yield "altered", f"{told}, and {other[1]!r} lies there", (wrote, asked)
+            yield "altered", f"{acknowledged}, and {other[1]!r} lies there", (wrote, asked)
         for first, last, asked in ledger.passed[place]:
             if first <= offset <= last and asked.sent_ns > wrote.received_ns:
-                yield "lost-write", f"{told}, and a Fetch that passed it did not bring it", (wrote, asked)
+                yield "lost-write", f"{acknowledged}, and a Fetch that passed it did not bring it", (wrote, asked)
         end, asked = ledger.ends.get(place, (offset + 1, wrote))
         if end <= offset and asked.sent_ns > wrote.received_ns:
-            yield "lost-write", f"{told}, and later the log ended at {end}", (wrote, asked)
+            yield "lost-write", f"{acknowledged}, and later the log ended at {end}", (wrote, asked)
 
 
 def _doubled_or_reordered(ledger: Ledger, place: Log) -> Iterator[tuple[str, str, tuple[PendingExchange, ...]]]:
@@ -260,16 +272,16 @@ def _doubled_or_reordered(ledger: Ledger, place: Log) -> Iterator[tuple[str, str
             continue
         producer = (header.producer_id, header.producer_epoch)
         before = known.setdefault((*producer, header.base_sequence, stored.contents), stored)
-        told = f"the batch with sequence {header.base_sequence} of an idempotent producer"
+        which = f"the batch with sequence {header.base_sequence} of an idempotent producer"
         if before is not stored:
             first = before.batch.header.base_offset
-            yield "duplicate", f"{told} lies at offset {first} and at {offset}", (before.asked, stored.asked)
+            yield "duplicate", f"{which} lies at offset {first} and at {offset}", (before.asked, stored.asked)
             continue
         earlier = newest.get(producer, stored)
         behind = earlier.batch.header.base_sequence - header.base_sequence
         if 0 < behind < HALF_OF_ALL_SEQUENCES:
             sequence = earlier.batch.header.base_sequence
-            yield "reordered", f"{told} lies behind that with {sequence}, at {offset}", (earlier.asked, stored.asked)
+            yield "reordered", f"{which} lies behind that with {sequence}, at {offset}", (earlier.asked, stored.asked)
         newest[producer] = stored
 
 

@@ -250,6 +250,40 @@ def test_what_is_sent_again_belongs_to_the_transaction_that_wrote_it():
     assert _severity_of(sends_again, Log()) == "should"
 
 
+def aborted_and_made_again(*deleted):
+    """An aborted record at offset 0 of t, then a committed one at offset 0 of the t that was made after it."""
+
+    def sent(at, value):
+        made = batch(value, producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)
+        data = [{"name": "t", "partition_data": [{"index": 0, "records": bytes(made)}]}]
+        row = {"name": "t", "partition_responses": [{"index": 0, "base_offset": 0, "error_code": 0}]}
+        asked = request("Produce", acks=-1, transactional_id="x", topic_data=data)
+        return Told(at, asked, response("Produce", responses=[row]))
+
+    def ended(at, committed):
+        return Told(at, request("EndTxn", transactional_id="x", committed=committed), response("EndTxn"))
+
+    brought = patch(bytes(batch("b", producer_id=7, producer_epoch=0, base_sequence=0, transactional=True)), 0, 0)
+    part = {"partition_index": 0, "high_watermark": 2, "records": brought}
+    looked = Told(
+        11,
+        request("Fetch", isolation_level=1, topics=[{"topic": "t", "partitions": [{"fetch_offset": 0}]}]),
+        response("Fetch", responses=[{"topic": "t", "partitions": [part]}]),
+    )
+    return harm_in(
+        [sent(1, "a"), ended(3, committed=False), *deleted, sent(7, "b"), ended(9, committed=True), looked],
+        {},
+        all_seen=True,
+    )
+
+
+@pytest.mark.parametrize("answer", [response("DeleteTopics", responses=[{"name": "t", "error_code": 0}]), None])
+def test_an_aborted_record_of_a_topic_that_was_deleted_shows_nothing_of_the_next(answer):
+    """Also where the answer to DeleteTopics was lost: it may have been carried out."""
+    assert aborted_and_made_again(Told(5, request("DeleteTopics", topics=[{"name": "t"}]), answer)) is None
+    assert aborted_and_made_again().signature == "harm:altered", "the near miss: nobody deleted it"
+
+
 def _severity_of(function, log):
     function.__doc__ = "Something SHOULD hold."
     tried = Case("tests/case", function, (SHOULD,), (), {}, {}, False, None)
