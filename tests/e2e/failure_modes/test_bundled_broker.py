@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,15 @@ def test_a_kill_a_pause_and_a_stop_reach_it(words: tuple[str, ...], tmp_path: Pa
     assert done.returncode == 0
 
 
+@pytest.fixture
+def hangup_is_obeyed() -> Iterator[None]:
+    """Whoever runs the tests by nohup ignores SIGHUP, and what they start would inherit that, as it should."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hangup_is_obeyed")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_to_the_command_stops_the_broker(number: signal.Signals, tmp_path: Path) -> None:
     command = [COMMAND, "broker", "node", "--data", str(tmp_path / "data")]
