@@ -165,7 +165,7 @@ def _verify(request: Struct, context: Context) -> Verdicts | Awaitable[Verdicts]
             if name is None or partition is None or not in_transaction:
                 continue
             header = batches.read_header(part.records)
-            if not _is_open(partition, header):
+            if not _is_open(partition, header, joins=context.version >= _EPOCH_BUMPS_SINCE):
                 partition.producers.await_first(
                     header, from_zero=context.version >= _EPOCH_BUMPS_SINCE, now_ms=context.node.clock.now_ms()
                 )
@@ -186,10 +186,12 @@ def _verify(request: Struct, context: Context) -> Verdicts | Awaitable[Verdicts]
     return errors_found
 
 
-def _is_open(partition: Partition, header: batches.Header) -> bool:
+def _is_open(partition: Partition, header: batches.Header, *, joins: bool) -> bool:
     """True when nothing has to be asked: the transaction has data here already."""
     entry = partition.producers.entries.get(header.producer_id)
-    return entry is not None and entry.open_transaction is not None and entry.epoch == header.producer_epoch
+    if entry is None or entry.epoch != header.producer_epoch:
+        return False
+    return entry.open_transaction is not None or (not joins and bugs.on("B184"))
 
 
 def _append(request: Struct, name: str | None, part: Struct, context: Context) -> Struct | PendingReplication:

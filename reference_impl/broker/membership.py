@@ -281,7 +281,7 @@ class BrokerMembership:
         """The first of a thousand producer ids; another block is on its way at once."""
         if not self._blocks:
             raise NoBlockYet("no producer ids yet")
-        block = self._blocks.pop(0)
+        block = self._blocks[-1] if bugs.on("B183") else self._blocks.pop(0)
         self._keep(self._stock_producer_ids())
         return block
 

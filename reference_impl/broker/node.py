@@ -259,9 +259,6 @@ class Node:
             self._take_settings(record["name"])
             self._cleaner.settings_changed()
         self.replicas.on_record(record)
-        if record["kind"] == "topic_deleted":
-            for callback in self.topic_deleted:
-                callback(record["name"])
 
     def _on_leadership(self, topic: str, index: int, leads: bool) -> None:
         """A partition of an internal topic brings the coordination of what lives in it, and takes it away."""

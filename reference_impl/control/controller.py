@@ -83,6 +83,9 @@ class Controller:
         records = [] if goes_on else list(elections.broker_gone(self.image, broker, self._unclean))
         epoch = self._journal.end + len(records)
         registration = {"id": broker, "epoch": epoch, "incarnation": incarnation, "host": host, "port": port}
+        before = "" if known is None else known.rack
+        if (rack and before and bugs.on("B187")) or (not rack and bugs.on("B188")):
+            rack = before
         registration |= {"rack": rack} if rack else {}
         if peers is not None:
             registration |= {"peer_host": peers[0], "peer_port": peers[1]}

@@ -148,11 +148,14 @@ class Replicas:
         self._remove(topic.id, topic.name, index)
 
     def _deleted(self, name: str) -> None:
-        for key in [key for key in self._partitions if key[0] == name]:
+        keys = [key for key in self._partitions if key[0] == name]
+        for key in keys:
             partition = self._partitions[key]
             if partition.leading is not None and not bugs.on("K44"):
                 self._tell(partition, leads=False)
             self._remove(partition.topic_id, *key)
+        for callback in self._node.topic_deleted if keys or not bugs.on("B186") else ():
+            callback(name)
 
     def _remove(self, topic_id: uuid.UUID, name: str, index: int) -> None:
         partition = self._partitions.pop((name, index))
