@@ -120,7 +120,8 @@ def leave(group: ConsumerGroup, member_id: str, instance_id: str | None, epoch: 
     if epoch == LEFT_FOR_A_WHILE and not bugs.on("M24d"):
         leaves = group.members[member_id]
         since = {part: epoch for part, epoch in leaves.since.items() if part in leaves.assigned}
-        away = replace(leaves, epoch=LEFT_FOR_A_WHILE, revoking=NOTHING, since=since)
+        pending = leaves.revoking if bugs.on("B178") else NOTHING
+        away = replace(leaves, epoch=LEFT_FOR_A_WHILE, revoking=pending, since=since)
         group.put(away)
         if bugs.on("E06"):
             group.deadlines.pop(("session", member_id), None)

@@ -71,7 +71,8 @@ class Offsets:
         return list(dict.fromkeys(key for key in self._keys() if key.group == group and key not in kept))
 
     def keys_of_topic(self, topic: str) -> list[OffsetKey]:
-        return list(dict.fromkeys(key for key in self._keys() if key.topic == topic))
+        goes = str.startswith if bugs.on("B181") else str.__eq__
+        return list(dict.fromkeys(key for key in self._keys() if goes(key.topic, topic)))
 
     def _keys(self) -> Iterator[OffsetKey]:
         for group, offsets in self.committed.items():

@@ -154,6 +154,8 @@ class Replicas:
             if partition.leading is not None and not bugs.on("K44"):
                 self._tell(partition, leads=False)
             self._remove(partition.topic_id, *key)
+        for other in self._node.config.data.glob(f"{name}-[0-9]*") if bugs.on("B177") else ():
+            shutil.rmtree(other, ignore_errors=True)
         for callback in self._node.topic_deleted if keys or not bugs.on("B186") else ():
             callback(name)
 

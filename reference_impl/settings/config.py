@@ -119,7 +119,7 @@ class TopicRules:
         def value(name: str) -> Any:
             return config.topic(overrides, name)
 
-        policy = value("cleanup.policy")
+        policy, most, oldest = value("cleanup.policy"), value("retention.bytes"), value("retention.ms")
         return cls(
             max_message_bytes=value("max.message.bytes"),
             timestamp_type=value("message.timestamp.type"),
@@ -135,8 +135,8 @@ class TopicRules:
                 segment_ms=min(value("segment.ms"), value("max.compaction.lag.ms"))
                 if "compact" in policy and not bugs.on("Z11")
                 else value("segment.ms"),
-                retention_bytes=value("retention.bytes"),
-                retention_ms=value("retention.ms"),
+                retention_bytes=config["log.retention.bytes"] if most < 0 and bugs.on("B176") else most,
+                retention_ms=config["log.retention.ms"] if oldest < 0 and bugs.on("B180") else oldest,
                 delete="delete" in policy,
                 compact="compact" in policy,
                 min_dirty_ratio=value("min.cleanable.dirty.ratio"),
