@@ -186,7 +186,7 @@ class ElectedPartition:
                 found.add(errors.FENCED_LEADER_EPOCH if epoch < current else errors.UNKNOWN_LEADER_EPOCH)
             elif leader == node:
                 found.add(errors.NONE)
-            else:
+            if leader != node:  # it may look at the epoch before, or not at all
                 found |= {errors.NOT_LEADER_OR_FOLLOWER, *([errors.LEADER_NOT_AVAILABLE] * (leader == NO_NODE))}
         return found
 

@@ -14,8 +14,10 @@ from brokertrial.wire.messages import request
 ALLOWED, LEAST, ELIGIBLE = "unclean.leader.election.enable", "min.insync.replicas", "eligible.leader.replicas.version"
 SETTING_COUNTS = 22
 """From this metadata.version on (4.0) the setting counts while brokers run (KAFKA-12670)."""
-ALL_BROKERS, SIZES, ABSENT = "", (1, 2, 2, 3), 99
-TAKES_S, SURELY_KNOWN_S = 20, 0.5
+ALL_BROKERS, SIZES, ABSENT = "", (1, 2, 2, 2, 3), 99
+SAYS = (None, False, True)
+"""What a topic says itself of unclean elections: nothing, or whether they are allowed."""
+TAKES_S, SURELY_KNOWN_S, LATEST = 20, 0.5, -1
 """A leader may go by an in-sync set a moment before its node shows it."""
 TOO_FEW = (errors.NOT_ENOUGH_REPLICAS,)
 NOT_LED = (errors.NOT_LEADER_OR_FOLLOWER, errors.LEADER_NOT_AVAILABLE)
@@ -36,15 +38,17 @@ class ElectedCluster:
         self.written = 0
         self.producer = wire.producer()
         self.parts: list[ElectedPartition] = []
+        pairs = iter(rng.sample(SAYS, len(SAYS)))
         for size in SIZES:
-            self._make(size)
+            self._make(size, next(pairs) if size == 2 else rng.choice(SAYS))
 
-    def _make(self, size):
+    def _make(self, size, own):
         """Partitions of so many replicas each, in drawn orders."""
         least = self.rng.randint(1, min(2, size))
-        orders = self.rng.sample([*permutations(self.everyone, size)], 3)
+        every = [*permutations(self.everyone, size)]
+        orders = self.rng.sample(every, 6 if size == 2 else 3)
         topic = self.wire.name("t")
-        own = self.rng.choice((None, False, True)) if self.setting_counts else None
+        own = own if self.setting_counts else None
         settings = {LEAST: f"{least}"} | ({} if own is None else {ALLOWED: _word(own)})
         on = dict(enumerate(map(list, orders)))
         self.wire.create_topic(topic, partitions=-1, configs=settings, assignments=on).must_succeed()
@@ -90,16 +94,14 @@ class ElectedCluster:
 
     def sets(self):
         """Who may lead without having everything, and how many must be in sync; while all are."""
-        names = self.rng.sample(sorted(self.own), 2)
+        names = self.rng.sample(sorted(self.own), len(self.own))
         if self.setting_counts:
-            for name in [*names, ALL_BROKERS]:
-                value = self.rng.choice((None, False, True))
-                self._set(TOPIC if name else BROKER, name, ALLOWED, value)
-                if name:
-                    self.own[name] = value
-                else:
-                    self.default = value
-        name = self.rng.choice(names)
+            self.default = self.rng.choice((None, False, True, True))
+            self._set(BROKER, ALL_BROKERS, ALLOWED, self.default)
+            for name, value in zip(names, (*SAYS, *SAYS), strict=False):
+                self.own[name] = value
+                self._set(TOPIC, name, ALLOWED, value)
+        name = names[0]
         parts = [part for part in self.parts if part.topic == name]
         least = self.rng.randint(1, min(2, *(len(part.replicas) for part in parts)))
         self._set(TOPIC, name, LEAST, f"{least}")
@@ -126,10 +128,9 @@ class ElectedCluster:
         """To some of the partitions; each is taken as it must be, and is at all in sync then."""
         self.wire.rest(SURELY_KNOWN_S)
         for part in self.rng.sample(self.parts, len(self.parts)):
-            if self.rng.random() < 0.7:
+            if self.rng.random() < 0.5:
                 (self._write if part.is_led else self._is_not_taken)(part)
-        for part in self.parts:
-            self.must_be_committed(part)
+        self._must_be_committed()
 
     def _write(self, part):
         for acks in self.rng.sample((-1, 1, 0), self.rng.randint(1, 3)):
@@ -167,15 +168,16 @@ class ElectedCluster:
 
     def _unanswered(self, part, value):
         """acks=0: it is there, unless another came to lead meanwhile."""
-        before = self._led_now(part)
+        before, wanted = self._led_now(part), len(part.log) + 1
         self.wire.produce(part.topic, batch(value), part.index, acks=0, to=before[0])
-        wanted = len(part.log) + 1
-        self.wire.until(
-            lambda: self._end(part) == wanted or self._led_now(part) != before,
-            within=WITHIN_S,
-            what=f"{part} has a record that was sent with acks=0",
-        )
-        if self._end(part) == wanted:
+
+        def known():
+            way = self._led_now(part)
+            end = self._end(part, *way)
+            return end if end == wanted or (way != before and end >= 0) else None
+
+        end = self.wire.until(known, within=WITHIN_S, what=f"{part} has a record that was sent with acks=0")
+        if end == wanted:
             self._is_in(part, value, numbered=False)
 
     def _led_now(self, part):
@@ -184,9 +186,8 @@ class ElectedCluster:
         row = next(each for each in rows if each.partition_index == part.index)
         return row.leader_id, row.leader_epoch
 
-    def _end(self, part):
-        """The end of the log as its leader has it: an epoch that goes on ends there."""
-        leader, epoch = self._led_now(part)
+    def _end(self, part, leader, epoch):
+        """The end of the log as its leader has it (an epoch that goes on ends there), or -1."""
         answer = self.wire.offset_for_leader_epoch(part.topic, part.index, epoch=epoch, to=leader)
         answer.examined = True
         return answer.struct.topics[0].partitions[0].end_offset
@@ -196,22 +197,42 @@ class ElectedCluster:
         part.log.append(ElectedRecord(value, epochs, numbered))
         part.uncommitted += 1
 
-    def must_be_committed(self, part):
-        """All that are in sync have it, where they are enough."""
-        if not part.is_led or part.has_too_few:
-            return
-        end = len(part.log)
-        self.wire.until(
-            lambda: self._shown_end(part) >= end,
-            within=WITHIN_S,
-            what=f"the {end} records of {part} are committed",
-        )
-        part.uncommitted = 0
+    def _must_be_committed(self):
+        """All that are in sync have it, where they are enough; and consumers are given no more than that."""
+        parts = [part for part in self.parts if part.is_led and not part.has_too_few]
 
-    def _shown_end(self, part):
-        """Up to where consumers are given records."""
-        listed = self.wire.list_offsets(part.topic, part.index, to=self._led_now(part)[0], retry=False)
-        return -1 if listed.error else listed.offset
+        def all_shown():
+            found = self._shown_ends(parts)
+            for part in parts:
+                end, shown = len(part.log), found.get(part)
+                self.wire.must(shown == end, f"{part} is shown to end at {shown}; it has {end} records, at all in sync")
+
+        self.wire.eventually(all_shown, within=WITHIN_S)
+        for part in parts:
+            part.uncommitted = 0
+
+    def _shown_ends(self, parts):
+        """Up to where each leader gives consumers records; nothing of those that it does not answer for yet."""
+        rows = self.wire.metadata(*sorted(self.own), to=self.rng.choice(self.alive)).struct.topics
+        led = {(row.name, each.partition_index): each.leader_id for row in rows for each in row.partitions}
+        found = {}
+        for node in self.alive:
+            of_it = [part for part in parts if led.get((part.topic, part.index)) == node]
+            found |= self._ends_at(node, of_it) if of_it else {}
+        return found
+
+    def _ends_at(self, node, parts):
+        by_topic = {part.topic: [] for part in parts}
+        for part in parts:
+            row = {"partition_index": part.index, "current_leader_epoch": -1, "timestamp": LATEST}
+            by_topic[part.topic].append(row)
+        rows = [{"name": name, "partitions": of_it} for name, of_it in by_topic.items()]
+        asked = request("ListOffsets", replica_id=-1, isolation_level=0, timeout_ms=10_000, topics=rows)
+        answer = self.wire.ask(asked, to=node)
+        answer.examined = True
+        shown = {(row.name, each.partition_index): each for row in answer.struct.topics for each in row.partitions}
+        mine = {part: shown[part.topic, part.index] for part in parts if (part.topic, part.index) in shown}
+        return {part: row.offset for part, row in mine.items() if not row.error_code}
 
     def _is_not_taken(self, part):
         """There is no leader."""
@@ -225,7 +246,11 @@ class ElectedCluster:
 
     def elect(self, unclean):
         """Of all partitions, or of some with what there is not beside them."""
-        named = None if self.rng.random() < 0.3 else self.rng.sample(self.parts, self.rng.randint(3, len(self.parts)))
+        named = (
+            None
+            if self.rng.random() < 0.3
+            else self.rng.sample(self.parts, self.rng.randint(len(self.parts) // 2, len(self.parts)))
+        )
         rows = None if named is None else self._rows(named)
         kind = UNCLEAN if unclean else PREFERRED
         asked = request("ElectLeaders", election_type=kind, topic_partitions=rows, timeout_ms=1000 * TAKES_S)

@@ -59,12 +59,12 @@ def _asked(cluster):
     cluster.must_be_settled()
     cluster.must_be_coordinated()
     for unclean in cluster.rng.sample((False, True), 2):
-        for _ in range(cluster.rng.randint(4, 7)):
-            cluster.look()
-        if cluster.rng.random() < 0.7:
+        cluster.look()
+        if cluster.rng.random() < 0.8:
             cluster.elect(unclean)
             cluster.must_be_settled()
-        cluster.write()
+    cluster.write()
+    cluster.look()
     cluster.must_hold_everything()
 
 
