@@ -26,8 +26,8 @@ class ElectedRecord(NamedTuple):
 
     value: str
     epochs: frozenset[int]
-    numbered: bool
-    """Whether it is one of the producer's that counts."""
+    numbered: int
+    """Which of the producers counted it; -1: none."""
 
 
 class ElectedPartition:
@@ -41,9 +41,15 @@ class ElectedPartition:
         """Who led when the set of those in sync became empty."""
         self.ways: set[Way] = {(replicas[0], 0)}
         self.alive = {*replicas}
+        self.newest_before = 0
+        """No epoch after this one began before the last loss of a node."""
         self.log: list[ElectedRecord] = []
         self.had: dict[int, int] = {}
         """How much of the log each replica has that is out of sync."""
+        self.cuts = 0
+        """How often the log was cut: a producer counts anew then, for the suite holds a log against all that it was."""
+        self.is_kept = False
+        """Whether no administrator asks for an unclean election of it."""
         self.uncommitted = 0
         """So many at the end were taken by too few replicas to be sure of."""
 
@@ -73,6 +79,7 @@ class ElectedPartition:
 
     def loses(self, node: int, unclean: bool) -> None:
         """A node is taken for dead, or goes."""
+        self.newest_before = max(epoch for _, epoch in self.ways)
         self.alive.discard(node)
         if node in self.isr and (self.isr != {node} or self.keeps_eligible):
             before, self.isr = self.isr, self.isr - {node}
@@ -141,6 +148,7 @@ class ElectedPartition:
         for other in self.replicas:
             self.had.setdefault(other, len(self.log))
         self.uncommitted = max(0, self.uncommitted - (len(self.log) - self.had[node]))
+        self.cuts += self.had[node] < len(self.log)
         self.log = self.log[: self.had[node]]
 
     # what an administrator asks for

@@ -36,7 +36,8 @@ class ElectedCluster:
         self.own: dict[str, bool | None] = {}
         self.default: bool | None = None
         self.written = 0
-        self.producer = wire.producer()
+        self.producers = {0: wire.producer()}
+        """By how often the log was cut that they write to."""
         self.parts: list[ElectedPartition] = []
         pairs = iter(rng.sample(SAYS, len(SAYS)))
         for size in SIZES:
@@ -46,7 +47,7 @@ class ElectedCluster:
         """Partitions of so many replicas each, in drawn orders."""
         least = self.rng.randint(1, min(2, size))
         every = [*permutations(self.everyone, size)]
-        orders = self.rng.sample(every, 6 if size == 2 else 3)
+        orders = self.rng.sample(every, len(every))
         topic = self.wire.name("t")
         own = own if self.setting_counts else None
         settings = {LEAST: f"{least}"} | ({} if own is None else {ALLOWED: _word(own)})
@@ -55,7 +56,9 @@ class ElectedCluster:
         self.wire.await_topic(topic)
         self.own[topic] = own
         for index, order in enumerate(orders):
-            self.parts.append(ElectedPartition(topic, index, list(order), least, self.keeps_eligible))
+            part = ElectedPartition(topic, index, list(order), least, self.keeps_eligible)
+            part.is_kept = self.rng.random() < 0.4
+            self.parts.append(part)
 
     def _unclean(self, part):
         own = self.own[part.topic]
@@ -130,10 +133,13 @@ class ElectedCluster:
         for part in self.rng.sample(self.parts, len(self.parts)):
             if self.rng.random() < 0.5:
                 (self._write if part.is_led else self._is_not_taken)(part)
-        self._must_be_committed()
+        self.must_be_committed()
 
     def _write(self, part):
-        for acks in self.rng.sample((-1, 1, 0), self.rng.randint(1, 3)):
+        """What an unclean election may give up is not acknowledged by all that were in sync."""
+        may_be_lost = len(part.isr) < min(2, len(part.replicas)) and (self._unclean(part) or not part.is_kept)
+        kinds = (0, 1) if may_be_lost and not part.has_too_few else (-1, 1, 0)
+        for acks in self.rng.sample(kinds, self.rng.randint(1, len(kinds))):
             self.written += 1
             value = f"{self.written}"
             if acks == 0:
@@ -154,8 +160,10 @@ class ElectedCluster:
 
     def _taken(self, part, value, acks):
         """What a leader refuses because it hands over may be written: sent again it is known by its sequence."""
-        sequence = sum(each.numbered for each in part.log)
-        made = self.producer.batch(value, sequence=sequence)
+        if part.cuts not in self.producers:
+            self.producers[part.cuts] = self.wire.producer()
+        sequence = sum(each.numbered == part.cuts for each in part.log)
+        made = self.producers[part.cuts].batch(value, sequence=sequence)
 
         def taken():
             answer = self.wire.produce(part.topic, made, part.index, acks=acks, to=self._led_now(part)[0])
@@ -164,11 +172,11 @@ class ElectedCluster:
 
         answer = self.wire.until(taken, within=WITHIN_S, what=f"{part} takes a record")
         answer.must_be_at(len(part.log))
-        self._is_in(part, value, numbered=True)
+        self._is_in(part, value, numbered=part.cuts)
 
     def _unanswered(self, part, value):
         """acks=0: it is there, unless another came to lead meanwhile."""
-        before, wanted = self._led_now(part), len(part.log) + 1
+        before, wanted = self._leader_that_knows(part), len(part.log) + 1
         self.wire.produce(part.topic, batch(value), part.index, acks=0, to=before[0])
 
         def known():
@@ -178,7 +186,16 @@ class ElectedCluster:
 
         end = self.wire.until(known, within=WITHIN_S, what=f"{part} has a record that was sent with acks=0")
         if end == wanted:
-            self._is_in(part, value, numbered=False)
+            self._is_in(part, value, numbered=-1)
+
+    def _leader_that_knows(self, part):
+        """Others may have heard of an election before the one that is elected."""
+
+        def found():
+            way = self._led_now(part)
+            return way if self._end(part, *way) >= 0 else None
+
+        return self.wire.until(found, within=WITHIN_S, what=f"who leads {part} knows that")
 
     def _led_now(self, part):
         """Leader and epoch; nodes that are away are not asked, and no other is."""
@@ -197,7 +214,7 @@ class ElectedCluster:
         part.log.append(ElectedRecord(value, epochs, numbered))
         part.uncommitted += 1
 
-    def _must_be_committed(self):
+    def must_be_committed(self):
         """All that are in sync have it, where they are enough; and consumers are given no more than that."""
         parts = [part for part in self.parts if part.is_led and not part.has_too_few]
 

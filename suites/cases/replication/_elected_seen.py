@@ -27,6 +27,8 @@ class SeenCluster(ElectedCluster):
         self.led: dict[tuple[str, int, int], int] = {}
         """(topic, partition, epoch) -> who leads then."""
         self.groups: list[str] = []
+        self.wrong: list[tuple[object, str]] = []
+        """Answers that are right at no time."""
 
     def begins_anew(self, node):
         self.newest = {key: epoch for key, epoch in self.newest.items() if key[0] != node}
@@ -51,8 +53,12 @@ class SeenCluster(ElectedCluster):
                     self._eventually(self._must_describe, node)
 
     def _eventually(self, must, *what):
-        """The same question is asked again."""
-        self.wire.eventually(lambda: must(*what), within=WITHIN_S)
+        """The same question is asked again; what was never right is false nevertheless."""
+        try:
+            self.wire.eventually(lambda: must(*what), within=WITHIN_S)
+        finally:
+            for answer, sentence in self.wrong:
+                answer.must(False, sentence, "topics")
 
     def _a_version(self, api, since):
         return self.rng.choice([one for one in self.wire.versions(api) if one >= since])
@@ -86,7 +92,7 @@ class SeenCluster(ElectedCluster):
         for part in self.parts:
             row = found.get((part.topic, part.index))
             answer.must(row is not None, f"node {node} does not show {part}", "topics")
-            self._must_be_known(node, answer, part, row)
+            self._must_be_possible(node, answer, part, row)
             replicas, isr = [*row.replica_nodes], [*row.isr_nodes]
             where = f"node {node} shows {part} on {replicas}"
             answer.must(replicas == part.replicas, f"{where}; it was placed on {part.replicas}", "topics")
@@ -107,16 +113,25 @@ class SeenCluster(ElectedCluster):
             answer.must(right, f"{where} with error {row.error_code}; it must be {code}", "topics")
         return found
 
-    def _must_be_known(self, node, answer, part, row):
-        """An epoch has one leader, and no node goes back to an older one."""
-        way = (row.leader_id, row.leader_epoch)
+    def _must_be_possible(self, node, answer, part, row):
+        """An epoch has one leader, which is in sync; no node goes back to an older one; who was dead when it began is
+        not in sync, nor is who does not hold the partition."""
+        leader, epoch = row.leader_id, row.leader_epoch
         newest = self.newest.get((node, part.topic, part.index), -1)
-        said = f"node {node} shows {part} led by {way[0]} in epoch {way[1]}"
-        if way[1] < newest:
-            answer.must(False, f"{said}, and had shown epoch {newest}", "topics")
-        self.newest[node, part.topic, part.index] = way[1]
-        first = self.led.setdefault((part.topic, part.index, way[1]), way[0])
-        answer.must(first == way[0], f"{said}, which is that of {first}", "topics")
+        said = f"node {node} shows {part} led by {leader} in epoch {epoch}"
+        if epoch < newest:
+            self.wrong.append((answer, f"{said}, and had shown epoch {newest}"))
+        self.newest[node, part.topic, part.index] = max(epoch, newest)
+        if leader == NO_NODE:  # a leader that is not among the brokers any more is not shown
+            return
+        first = self.led.setdefault((part.topic, part.index, epoch), leader)
+        if first != leader:
+            self.wrong.append((answer, f"{said}, which is that of {first}"))
+        isr = {*row.isr_nodes}
+        if not {leader} <= isr <= {*part.replicas}:
+            self.wrong.append((answer, f"{said}, in sync {sorted(isr)} of the replicas {part.replicas}"))
+        if epoch > part.newest_before and not isr <= {*self.alive}:
+            self.wrong.append((answer, f"{said}, in sync {sorted(isr)}; when it was elected {self.alive} were alive"))
 
     def _must_agree(self):
         shown = {node: self._must_show(node) for node in self.alive}

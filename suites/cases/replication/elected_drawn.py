@@ -63,6 +63,7 @@ def _asked(cluster):
         if cluster.rng.random() < 0.8:
             cluster.elect(unclean)
             cluster.must_be_settled()
+            cluster.must_be_committed()
     cluster.write()
     cluster.look()
     cluster.must_hold_everything()
