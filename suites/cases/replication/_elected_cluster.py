@@ -175,25 +175,24 @@ class ElectedCluster:
         self._is_in(part, value, numbered=part.cuts)
 
     def _unanswered(self, part, value):
-        """acks=0: it is there, unless another came to lead meanwhile."""
-        before, wanted = self._leader_that_knows(part), len(part.log) + 1
-        self.wire.produce(part.topic, batch(value), part.index, acks=0, to=before[0])
+        """acks=0: it is there when the next request on its connection is answered, or was not taken: who has just
+        been elected may refuse the first one."""
 
-        def known():
-            way = self._led_now(part)
-            end = self._end(part, *way)
-            return end if end == wanted or (way != before and end >= 0) else None
+        def taken():
+            leader, _ = self._leader_that_knows(part)
+            self.wire.produce(part.topic, batch(value), part.index, acks=0, to=leader)
+            return self._leader_that_knows(part)[1] > len(part.log)
 
-        end = self.wire.until(known, within=WITHIN_S, what=f"{part} has a record that was sent with acks=0")
-        if end == wanted:
-            self._is_in(part, value, numbered=-1)
+        self.wire.until(taken, within=WITHIN_S, what=f"{part} has a record that was sent with acks=0")
+        self._is_in(part, value, numbered=-1)
 
     def _leader_that_knows(self, part):
-        """Others may have heard of an election before the one that is elected."""
+        """And where its log ends: others may have heard of an election before the one that is elected."""
 
         def found():
             way = self._led_now(part)
-            return way if self._end(part, *way) >= 0 else None
+            end = self._end(part, *way)
+            return (way[0], end) if end >= 0 else None
 
         return self.wire.until(found, within=WITHIN_S, what=f"who leads {part} knows that")
 

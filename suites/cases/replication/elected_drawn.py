@@ -40,7 +40,7 @@ def leaders_are_those_that_must_be(wire, nodes, rng):
     """
     cluster = SeenCluster(wire, rng)
     wire.coordinator(wire.name("g"))
-    acts = [_two_in_turn, rng.choice((_frozen, _frozen, _at_once, _stopped))]
+    acts = [_two_in_turn, rng.choice((_frozen, _at_once))]
     try:
         cluster.must_be_settled()
         for act in rng.sample(acts, len(acts)):
@@ -93,14 +93,6 @@ def _started(cluster, nodes, node, clean):
     cluster.begins_anew(node)
     nodes.start(node)
     cluster.gets_back(node, clean)
-
-
-def _stopped(cluster, nodes):
-    node = cluster.rng.choice(cluster.everyone)
-    clean = _goes(cluster, nodes, node)
-    cluster.loses(node)
-    _asked(cluster)
-    _started(cluster, nodes, node, clean)
 
 
 def _at_once(cluster, nodes):
