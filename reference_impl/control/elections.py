@@ -61,6 +61,7 @@ def _settled(
         fields |= {"leader": leader, "leader_epoch": next_epoch(placement)}
     if isr != placement.isr:
         fields["isr"] = isr
+        fields |= {"leader_epoch": next_epoch(placement)} if bugs.on("B164") else {}
     if fields:
         yield change(topic, index, **fields)
 

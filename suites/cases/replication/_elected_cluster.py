@@ -51,13 +51,13 @@ class ElectedCluster:
         topic = self.wire.name("t")
         own = own if self.setting_counts else None
         settings = {LEAST: f"{least}"} | ({} if own is None else {ALLOWED: _word(own)})
-        on = dict(enumerate(map(list, orders)))
+        on, upwards = dict(enumerate(map(list, orders))), self.rng.random() < 0.5
         self.wire.create_topic(topic, partitions=-1, configs=settings, assignments=on).must_succeed()
         self.wire.await_topic(topic)
         self.own[topic] = own
         for index, order in enumerate(orders):
             part = ElectedPartition(topic, index, list(order), least, self.keeps_eligible)
-            part.is_kept = self.rng.random() < 0.4
+            part.is_kept = size == 2 and (order[0] < order[1]) == upwards  # one of each two nodes
             self.parts.append(part)
 
     def _unclean(self, part):
@@ -99,11 +99,13 @@ class ElectedCluster:
         """Who may lead without having everything, and how many must be in sync; while all are."""
         names = self.rng.sample(sorted(self.own), len(self.own))
         if self.setting_counts:
-            self.default = self.rng.choice((None, False, True, True))
+            self.default = self.rng.choice((None, False, True, True, True))
             self._set(BROKER, ALL_BROKERS, ALLOWED, self.default)
-            for name, value in zip(names, (*SAYS, *SAYS), strict=False):
-                self.own[name] = value
-                self._set(TOPIC, name, ALLOWED, value)
+            pairs = {part.topic for part in self.parts if len(part.replicas) == 2}
+            values = iter(self.rng.sample(SAYS, len(SAYS)))
+            for name in names:
+                self.own[name] = next(values) if name in pairs else self.rng.choice(SAYS)
+                self._set(TOPIC, name, ALLOWED, self.own[name])
         name = names[0]
         parts = [part for part in self.parts if part.topic == name]
         least = self.rng.randint(1, min(2, *(len(part.replicas) for part in parts)))
@@ -259,6 +261,11 @@ class ElectedCluster:
             ).must_be_refused(*NOT_LED)
 
     # elections
+
+    @property
+    def waits_for_an_election(self):
+        """Whether a partition has no leader, and a replica that is alive."""
+        return any(part.alive and not part.is_led for part in self.parts)
 
     def elect(self, unclean):
         """Of all partitions, or of some with what there is not beside them."""
