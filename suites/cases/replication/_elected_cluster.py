@@ -233,14 +233,14 @@ class ElectedCluster:
         """Up to where each leader gives consumers records; nothing of those that it does not answer for yet."""
         rows = self.wire.metadata(*sorted(self.own), to=self.rng.choice(self.alive)).struct.topics
         led = {(row.name, each.partition_index): each.leader_id for row in rows for each in row.partitions}
-        found = {}
+        found: dict[ElectedPartition, int] = {}
         for node in self.alive:
             of_it = [part for part in parts if led.get((part.topic, part.index)) == node]
             found |= self._ends_at(node, of_it) if of_it else {}
         return found
 
     def _ends_at(self, node, parts):
-        by_topic = {part.topic: [] for part in parts}
+        by_topic: dict[str, list[dict[str, int]]] = {part.topic: [] for part in parts}
         for part in parts:
             row = {"partition_index": part.index, "current_leader_epoch": -1, "timestamp": LATEST}
             by_topic[part.topic].append(row)

@@ -1,5 +1,7 @@
 """What each node shows of partitions whose leaders change, and how it refuses who is wrong about that."""
 
+from typing import Any
+
 from brokertrial.suites.cases.replication._elected_cluster import ElectedCluster
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.suites.probe import batch
@@ -27,7 +29,7 @@ class SeenCluster(ElectedCluster):
         self.led: dict[tuple[str, int, int], int] = {}
         """(topic, partition, epoch) -> who leads then."""
         self.groups: list[str] = []
-        self.wrong: list[tuple[object, str]] = []
+        self.wrong: list[tuple[Any, str]] = []
         """Answers that are right at no time."""
 
     def begins_anew(self, node):
@@ -90,8 +92,8 @@ class SeenCluster(ElectedCluster):
     def _must_be_right(self, node, answer, unsaid=()):
         found = {(row.name, each.partition_index): each for row in answer.struct.topics for each in row.partitions}
         for part in self.parts:
-            row = found.get((part.topic, part.index))
-            answer.must(row is not None, f"node {node} does not show {part}", "topics")
+            answer.must((part.topic, part.index) in found, f"node {node} does not show {part}", "topics")
+            row = found[part.topic, part.index]
             self._must_be_possible(node, answer, part, row)
             replicas, isr = [*row.replica_nodes], [*row.isr_nodes]
             where = f"node {node} shows {part} on {replicas}"
