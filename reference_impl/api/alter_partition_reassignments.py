@@ -12,6 +12,7 @@ from typing import Any
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
 from brokertrial.reference_impl.api.broker import Broker
+from brokertrial.reference_impl.control.image import Placement
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
@@ -37,17 +38,19 @@ def _altered(node: Broker, name: str, part: Struct, request: Struct) -> dict[str
     index, topic = part.partition_index, node.topics.get(name)
     if topic is None or not node.topics.has(name, index):
         error = errors.UNKNOWN_TOPIC_OR_PARTITION
-    elif _changes_factor(topic.placements[index].replicas, part.replicas) and not (
-        request.allow_replication_factor_change
-    ):
+    elif not request.allow_replication_factor_change and _changes_factor(topic.placements[index], part.replicas):
         error = errors.INVALID_REPLICATION_FACTOR
     else:
         error = node.controller.reassign(topic, index, None if part.replicas is None else list(part.replicas))
     return {"partition_index": index, "error_code": error, "error_message": errors.name(error) if error else None}
 
 
-def _changes_factor(before: list[int], after: list[int] | None) -> bool:
-    return after is not None and len(after) != len(before)
+def _changes_factor(placement: Placement, after: list[int] | None) -> bool:
+    """Where a reassignment is under way its target counts; what calls one off changes nothing (KIP-860)."""
+    if after is None:
+        return bugs.on("B196")
+    before = [one for one in placement.replicas if one not in placement.removing]
+    return len(after) != len(before)
 
 
 @handles("ListPartitionReassignments", 0, 0, forwarded=True)

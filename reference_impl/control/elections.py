@@ -37,6 +37,8 @@ def broker_gone(image: Image, broker: int, unclean: Unclean) -> Iterator[JsonRec
 def broker_back(image: Image, broker: int, unclean: Unclean) -> Iterator[JsonRecord]:
     """What follows when a broker may lead again: partitions without a leader that it can give one."""
     for topic, index, placement in _partitions(image):
+        if (placement.adding or placement.removing) and bugs.on("B194"):
+            continue
         early = broker in placement.replicas and broker not in placement.isr and bugs.on("M33d")
         if early or (placement.leader == NOBODY and broker in placement.replicas):
             yield from _settled(image, topic, index, placement.isr + [broker] * early, unclean)

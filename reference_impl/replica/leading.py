@@ -48,7 +48,7 @@ class Leading:
         if bugs.on("B13"):
             for one in self.followers.keys() & set(isr):
                 self.followers[one].end_offset = epoch_start
-        self.isr = frozenset(isr)
+        self.isr, self.copies_at_first = frozenset(isr), len(replicas)
         self.partition_epoch = partition_epoch
         self.proposed: Proposal | None = None
 
@@ -112,7 +112,8 @@ class Leading:
     def under_min_isr(self, min_isr: int) -> bool:
         """Fewer in-sync replicas than acks=all needs; nobody can ask for more than there are (KIP-966)."""
         counted = self.maximal_isr if bugs.on("B40") else self.isr
-        return len(counted) < min(min_isr, len(self.followers) + 1) and not bugs.on("M34a")
+        copies = self.copies_at_first if bugs.on("B191") else len(self.followers) + 1
+        return len(counted) < min(min_isr, copies) and not bugs.on("M34a")
 
     # Who is in sync
 

@@ -147,9 +147,12 @@ class Partition:
                 raise ValueError(f"{self.topic}-{self.index}: a damaged batch at offset {header.base_offset}")
             if header.size > self.rules.max_message_bytes and bugs.on("Z41"):
                 raise ValueError(f"{self.topic}-{self.index}: {header.size} bytes are too many for one batch")
+            hole = not position and header.base_offset > self.log.end_offset and not self.rules.compacted
+            if hole and bugs.on("B195"):
+                raise ValueError(f"offset {self.log.end_offset} is not in what the leader sent")
             if header.base_offset < self.log.end_offset and bugs.on("Z27"):
                 raise ValueError(f"offset {header.base_offset} is below the end of the log")
-            if header.last_offset >= self.log.end_offset:
+            if header.last_offset >= self.log.end_offset and (header.record_count or not bugs.on("B192")):
                 self.log.append(batch, header, self._clock.now_ms())
                 if not bugs.on("B153"):
                     self.producers.began(header)

@@ -49,7 +49,9 @@ class Throttle(Unthrottled):
         named = topic.configs.get(f"{self._side}.replication.throttled.replicas", "")
         if bugs.on("B137"):
             return True
-        return named == "*" or f"{partition.index}:{self._node.node_id}" in named.split(",")
+        return named == "*" or f"{partition.index}:{self._node.node_id}" in (
+            named if bugs.on("B197") else named.split(",")
+        )
 
     def _owed(self) -> float:
         now_s, config = self._node.clock.monotonic(), self._node.config
