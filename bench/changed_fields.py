@@ -111,7 +111,9 @@ def _run(case_id: str, wanted: Change | None) -> tuple[str, str, set[Change]]:
             broker = ChangedOnTheWay(Path(folder))
             broker.seen, broker.wanted = set(), wanted
             try:
-                context = CaseContext(prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=True)
+                context = CaseContext(
+                    prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=True, names_alike=True
+                )
                 wire = Wire(broker, context, [broker.address])
                 outcome = attempt(case, wire, broker, {NODE: broker}, lambda: True, None, closing_look)
             finally:

@@ -80,7 +80,13 @@ def _tried(case: Case, data: Path) -> tuple[Outcome, BaseException | None]:
     world = InProcess(data)
     try:
         context = CaseContext(
-            prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=True, situation=case.situation
+            prefix="bt-x",
+            case=case.id,
+            latency_ms=0.1,
+            time_ms=NOW_MS,
+            closing_look=True,
+            names_alike=True,
+            situation=case.situation,
         )
         wire = Wire(world, context, [world.address])
         controls: Mapping[int, Any] = {NODE: world}

@@ -18,7 +18,7 @@ import msgspec
 from brokertrial.histories.reader import History
 from brokertrial.histories.rows import Exchange
 from brokertrial.suites.probe.context import CaseContext
-from brokertrial.suites.probe.naming import Shortening, name
+from brokertrial.suites.probe.naming import Shortening, name_in_case
 from brokertrial.suites.probe.rendering import errors_in, render
 from brokertrial.suites.result import CaseResult, Evidence
 from brokertrial.wire import errors
@@ -105,8 +105,8 @@ def short_names(history: History) -> Shortening:
     if not isinstance(told, dict):
         return Shortening({})
     of = msgspec.convert(told, CaseContext)
-    short = [f"{letter}{number}" for number in range(1, MADE + 1) for letter in KINDS_OF_NAMES]
-    return Shortening({name(of.prefix, of.salt, of.case, of.attempt, each): each for each in short})
+    made = [(letter, number) for number in range(1, MADE + 1) for letter in KINDS_OF_NAMES]
+    return Shortening({name_in_case(of, *each): "{}{}".format(*each) for each in made})
 
 
 def _accused(result: CaseResult | None) -> list[Evidence]:

@@ -53,6 +53,7 @@ class CaseContext(msgspec.Struct, frozen=True):
     closing_look: bool = False  # everything about what the case made is asked afterwards (suites/closing_look)
     look_failures: tuple[str, ...] = ()  # signatures that closing looks of several cases have failed by in this run
     waits_once: bool = False  # its closing look waits once for the same failure; those stored before wait each time
+    names_alike: bool = False  # every other name begins with another; none did in what was stored before
     situation: Draw | None = None  # how the case meets the target, where that is not as it is written
     known: KnownSteps = (
         KnownSteps()
@@ -274,7 +275,6 @@ class CaseConditions:
     def name(self, what: str = "t") -> str:
         """A name of our own, not used before: for groups, transactional ids and topics that the case makes itself."""
         self._named += 1
-        short, case_context = f"{what}{self._named}", self.case_context
-        found = naming.name(case_context.prefix, case_context.salt, case_context.case, case_context.attempt, short)
-        self.named[found] = short
+        found = naming.name_in_case(self.case_context, what, self._named)
+        self.named[found] = f"{what}{self._named}"
         return found

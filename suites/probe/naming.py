@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from random import Random
+from typing import Protocol
 
 import msgspec
 
@@ -19,6 +20,21 @@ from brokertrial.suites.result import Evidence, Failure, Outcome, Reason
 
 LETTERS = "bcdfghjklmnpqrstvwxz"
 WORDS = (Path(__file__).parent / "words.txt").read_text(encoding="utf-8").split()
+
+
+class Scene(Protocol):
+    """What the names of a case follow from."""
+
+    @property
+    def prefix(self) -> str: ...
+    @property
+    def salt(self) -> str: ...
+    @property
+    def case(self) -> str: ...
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def names_alike(self) -> bool: ...
 
 
 def prefixes(seed: object) -> Iterable[str]:
@@ -43,6 +59,18 @@ def name(prefix: str, secret: str, *about: object) -> str:
     digest = hashlib.sha256("/".join((prefix, secret, *map(str, about))).encode()).digest()
     first, second, number = (int.from_bytes(digest[start : start + 4], "big") for start in (0, 4, 8))
     return f"{prefix}-{WORDS[first % len(WORDS)]}-{WORDS[second % len(WORDS)]}-{number % 100_000}"
+
+
+def name_in_case(scene: Scene, what: str, number: int) -> str:
+    """The name of the thing with this number in a case; every other one begins with that of the thing before it.
+
+    Brokers keep names as parts of others, of files and of keys; `orders-2024` is not `orders`, nor a partition of it.
+    """
+    about = (scene.prefix, scene.salt, scene.case, scene.attempt)
+    found = name(*about, f"{what}{number}")
+    if scene.names_alike and number > 1 and int(found[-1]) % 2:
+        return f"{name(*about, f'{what}{number - 1}')}-{2000 + number}"
+    return found
 
 
 def shortened(outcome: Outcome, names: Mapping[str, str]) -> Outcome:

@@ -249,6 +249,7 @@ class TargetSession:
             closing_look=not self._alone,
             look_failures=failed_in_several(self.results),
             waits_once=True,
+            names_alike=True,
             known=KnownSteps() if self._alone else known_from(self.results),
         )
 

@@ -270,7 +270,9 @@ def tried(case: Case, data: Path, bug: str = "", look: Look | None = None, **set
     world = InProcess(data, **settings)
     try:
         looks = look is not None
-        case_context = CaseContext(prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=looks)
+        case_context = CaseContext(
+            prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=looks, names_alike=True
+        )
         wire = Wire(world, case_context, [world.address])
         outcome = attempt(case, wire, world, {NODE: world}, lambda: True, None, look)  # type: ignore[dict-item]
         if world.raised and not bug:

@@ -2,8 +2,7 @@
 
 Each broker, and the controller, has an event loop of its own. They share one clock, which moves only when none of them
 has anything to do. Connections, of the case and between nodes, are memory. A node that is killed is run no more, one
-that is frozen is not run until it goes on, and what comes for it waits, as does what is sent to and from one that is
-cut off.
+that is frozen not until it goes on, and what comes for it waits, as does what is sent to and from one that is cut off.
 """
 
 from __future__ import annotations
@@ -369,6 +368,7 @@ def tried_in_cluster(case: Case, data: Path, bug: str = "", seed: int = 0, look:
             seed=seed,
             capabilities=("started",),  # one that ends has died: nobody else can have stopped it
             closing_look=look is not None,
+            names_alike=True,
         )
         cluster.start()
         wire = Wire(cluster, context, [one.address for one in cluster.brokers.values()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,22 @@ def test_a_stored_case_asks_for_the_same_names_and_nobody_else_can_work_them_out
     names = {naming.name("kqzwx", salt, "a/b", 1, "t1") for salt in ("one", "one", "two", "")}
     assert len(names) == 3
     assert naming.salt("1/2/3") == naming.salt("1/2/3") != naming.salt("1/2/4")
+
+
+def test_every_other_name_of_a_case_begins_with_the_one_before_it() -> None:
+    scenes = [CaseContext(prefix="kqzwx", salt="salt", case=case.id, names_alike=True) for case in all_cases()]
+    named = [[naming.name_in_case(scene, "t", number) for number in range(1, 21)] for scene in scenes]
+    pairs = [pair for names in named for pair in pairwise(names)]
+    longer = [pair for pair in pairs if pair[1].startswith(f"{pair[0]}-")]
+    assert 0.15 < len(longer) / len(pairs) < 0.35, "where the one before is no longer one itself"
+    assert all(len(set(names)) == len(names) for names in named)
+
+
+def test_names_that_were_stored_before_stay_what_they_were() -> None:
+    scene = CaseContext(prefix="kqzwx", salt="salt", case="a/b", attempt=2)
+    assert [naming.name_in_case(scene, "t", number) for number in range(1, 9)] == [
+        naming.name("kqzwx", "salt", "a/b", 2, f"t{number}") for number in range(1, 9)
+    ]
 
 
 def test_a_prefix_that_is_in_use_is_passed_over() -> None:
