@@ -24,7 +24,7 @@ class LogPosition(NamedTuple):
         partition = self.partition
         over = partition.leading is None or partition.led_since != self.led_since
         if partition.deleted or (over and not bugs.on("B14")):
-            return errors.NOT_LEADER_OR_FOLLOWER
+            return errors.NONE if partition.deleted and bugs.on("B171") else errors.NOT_LEADER_OR_FOLLOWER
         if partition.leading is None or (partition.high_watermark < self.end_offset and not bugs.on("M34b")):
             return None
         return errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else errors.NONE
@@ -77,6 +77,8 @@ async def settled(marks: Iterable[LogPosition | Trimmed], clock: Clock, limit_s:
             if timed_out or None not in states or hasty:
                 late = errors.NONE if bugs.on("B09") or hasty else errors.REQUEST_TIMED_OUT
                 every = timed_out and bugs.on("D94")
+                if errors.NOT_LEADER_OR_FOLLOWER in states and bugs.on("B172"):
+                    return [errors.NOT_LEADER_OR_FOLLOWER for _ in states]
                 return [late if every or state is None else state for state in states]
             await news.wait()
             news.clear()
