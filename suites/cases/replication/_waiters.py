@@ -1,7 +1,7 @@
 """Requests that wait at a node, several in the pipeline of one connection, and the partitions that they are about."""
 
 from brokertrial.suites.probe.answer import Response
-from brokertrial.suites.probe.failures import NoResponse
+from brokertrial.suites.probe.exchanger import ClosedByPeer, ReadTimeout
 from brokertrial.suites.probe.fitting import fitted
 from brokertrial.wire.messages import request
 
@@ -77,8 +77,10 @@ class Pipeline:
         waiter = self.waiting[0]
         exchange = waiter.response.asked
         try:
-            frame = self.line.receive_bytes(within, waiter.api)
-        except NoResponse:
+            frame, exchange.received_ns = self.line._receive(
+                within, waiter.api, exchange
+            )  # with its time, for the harm
+        except (ReadTimeout, ClosedByPeer):
             return None
         self.waiting.pop(0)
         exchange.answer_frame = frame

@@ -28,7 +28,7 @@ from brokertrial.suites.probe import batch
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-LONG_MS, SHORT_MS = 40_000, 1_500
+LONG_MS, SOME_MS, SHORT_MS = 40_000, 6_000, 1_500
 SETTINGS = {"min.insync.replicas": "1"}
 LAG = "replica.lag.time.max.ms"
 
@@ -144,7 +144,7 @@ class WaitsAsked:
         sure = {"wait_ms": LONG_MS, "newest": True}
         return [
             (self._produces, node, [part, *whole], sure),
-            (self._deletes, node, [*whole, part], sure),
+            (self._deletes, node, [*whole, part], {**sure, "wait_ms": SOME_MS}),
             (self._reads, node, [*unseen, part], {**sure, "committed": False}),
         ]
 
@@ -201,7 +201,8 @@ class WaitsAsked:
         self._asks_behind(line)
 
     def _deletes(self, node, rows, wait_ms=0, newest=False):
-        waiter = Waiter(node, {part: self.rng.randint(1, NODE_STARTS) for part in rows}, wait_ms or self._wait_ms())
+        waiter = Waiter(node, {part: self.rng.randint(1, NODE_STARTS) for part in rows})
+        waiter.wait_ms = wait_ms or self.rng.choice((SOME_MS, SHORT_MS))
         for part, offset in waiter.rows.items():
             part.cuts.add(offset)
         line = self._pipeline(node)

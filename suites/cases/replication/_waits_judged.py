@@ -9,7 +9,7 @@ MOVED = (errors.NOT_LEADER_OR_FOLLOWER, errors.FENCED_LEADER_EPOCH)
 TOO_FEW = errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 NAMES_LEADERS = {"Produce": 10, "Fetch": 16}
 FROM_FOLLOWERS = 11
-PROMPT_S, MARGIN_S, SURELY_S = 6, 3, 1
+PROMPT_S, SURELY_S = 6, 1
 
 
 class WaitsJudge:
@@ -36,9 +36,11 @@ class WaitsJudge:
     def _is_decided(self, waiter, part):
         if part.fate == WHOLE or self.healed:
             return True
+        if waiter.api == "DeleteRecords":
+            return False  # Kafka has no more to say of it before its time is over
         if part.happened and part.fate in (*MOVES, SHRUNK, *DELETED) and waiter.node == part.first:
             return True
-        return self.out and waiter.api == "Produce" and part.fate != STRICT
+        return self.out and part.fate != STRICT
 
     def _ends_a_fetch(self, waiter, part):
         if part.happened and part.fate in DELETED:
@@ -74,6 +76,8 @@ class WaitsJudge:
         if (part.happened and part.fate in MOVES and waiter.node == part.first) or part.is_taken_from(waiter.node):
             codes.add(errors.NOT_LEADER_OR_FOLLOWER)
             codes |= {errors.FENCED_LEADER_EPOCH} if waiter.epochs else set()
+        if part.is_taken_from(waiter.node) and waiter.api == "DeleteRecords":
+            codes.add(errors.UNKNOWN_TOPIC_OR_PARTITION)  # DelayedDeleteRecords
         if part.happened and part.fate == SHRUNK and waiter.epochs:
             codes.add(errors.FENCED_LEADER_EPOCH)
         if waiter.api == "Fetch" or part.fate == WHOLE:

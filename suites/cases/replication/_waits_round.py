@@ -3,13 +3,14 @@
 from brokertrial.suites.cases.replication._roles import WITHIN_S
 from brokertrial.suites.cases.replication._waiters import ELECTED, MOVES, SHRUNK, STAYS, STRICT, TAKEN
 from brokertrial.suites.cases.replication._waits_asked import WaitsAsked
-from brokertrial.suites.cases.replication._waits_judged import MARGIN_S, PROMPT_S, kept, shown
+from brokertrial.suites.cases.replication._waits_judged import PROMPT_S, kept, shown
 from brokertrial.suites.cases.replication._waits_logs import must_be_whole, sent_again
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import SET, TOPIC
 from brokertrial.wire.messages import request
 
-A_MOMENT_S = 0.001
+A_MOMENT_S = 0.005
+"""Nothing comes then, but from a broker that answers too early."""
 
 
 class WaitsRound(WaitsAsked):
@@ -96,7 +97,8 @@ class WaitsRound(WaitsAsked):
         self.looks()
         self.wire.rest(0.3)
         strict = [part for part in self.parts if part.fate == STRICT]
-        self.judge.strict_holds = all(self.cut_node in shown(self.wire, part).isr_nodes for part in strict)
+        in_sync = all(self.cut_node in shown(self.wire, part).isr_nodes for part in strict)
+        self.judge.strict_holds = in_sync and self.wire.now_ms() < self.judge.in_sync_until_ms
 
     def _grown(self):
         self.wire.create_partitions(
@@ -166,24 +168,25 @@ class WaitsRound(WaitsAsked):
     # looking
 
     def looks(self):
-        """Takes what has come; then who must have an answer by now gets it, and nobody waits longer than it said."""
+        """Who must have an answer by now gets it, and nobody waits longer than it said; as long as all are in sync,
+        also what has come too early."""
         for line in self.pipelines:
-            while (waiter := line.take(A_MOMENT_S)) is not None:
-                self.judge.judge(waiter)
-        for line in self.pipelines:
-            self._takes_what_is_due(line)
+            while line.waiting and not line.closed and self._is_taken(line, line.waiting[0]):
+                pass
 
-    def _takes_what_is_due(self, line):
-        while line.waiting and not line.closed:
-            waiter = line.waiting[0]
-            over = self.wire.now_ms() > waiter.sent_ms + waiter.wait_ms + MARGIN_S * 1_000
-            due = self.judge.is_due(waiter)
-            taken = line.take(PROMPT_S + self.wire.slack_s if due or over else A_MOMENT_S)
-            if taken is None and (due or over):
-                self._is_missing(line, waiter)
+    def _is_taken(self, line, waiter):
+        now_ms = self.wire.now_ms()
+        if self.judge.is_due(waiter) or now_ms > waiter.sent_ms + waiter.wait_ms:
+            taken = line.take(PROMPT_S + self.wire.slack_s)
             if taken is None:
-                return
+                self._is_missing(line, waiter)
+        elif now_ms < min(self.judge.in_sync_until_ms, waiter.sent_ms + waiter.wait_ms - 200):
+            taken = line.take(A_MOMENT_S)
+        else:
+            return False
+        if taken is not None:
             self.judge.judge(taken)
+        return taken is not None
 
     def _is_missing(self, line, waiter):
         waited = self.wire.now_ms() - waiter.sent_ms
