@@ -141,6 +141,7 @@ def _replicated(
     if isawaitable(part):
         return _once_replicated(kind, part, request, context, here)
     at_once = request._api == "AddPartitionsToTxn" and bugs.on("B16")
+    at_once = at_once or (request._api == "ConsumerGroupHeartbeat" and bugs.on("B175"))
     at_once = at_once or (not kind.writes and bugs.on("B22"))
     marks = [] if at_once else _open_marks(here)
     return _once_settled(kind, part, request, context, marks) if marks else part

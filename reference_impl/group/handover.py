@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.group.classic import ClassicGroup
 from brokertrial.reference_impl.group.effects import Effect, JoinResult, SyncResult
 from brokertrial.wire import errors
@@ -14,7 +15,8 @@ def given_up(group: ClassicGroup) -> list[Effect]:
         if member.join is not None:
             effects.append(JoinResult(member.join, errors.NOT_COORDINATOR, member.member_id))
         if member.sync is not None:
-            effects.append(SyncResult(member.sync, errors.NOT_COORDINATOR))
+            said = errors.UNKNOWN_MEMBER_ID if bugs.on("B173") else errors.NOT_COORDINATOR
+            effects.append(SyncResult(member.sync, said))
         member.join = member.sync = None
     group.deadlines.clear()
     return effects

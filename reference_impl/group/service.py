@@ -93,6 +93,8 @@ class GroupService:
             self.consumer.resigned(name)
             del self._groups[name]
             self._alarms.drop(name)
+        for beside in self._groups.values() if bugs.on("B174") else ():
+            self._carry_out(beside, given_up(beside)) if isinstance(beside, ClassicGroup) else None
         if bugs.on("B92"):
             self._alarms.cancel()
 

@@ -52,6 +52,6 @@ class Peers:
 
     async def close(self) -> None:
         """Ends all connections."""
-        for connection in self._connections.values():
+        for connection in [*self._connections.values()]:  # one may be made meanwhile
             await connection.close()
         self._connections.clear()

@@ -1,14 +1,15 @@
-"""What waits at a coordinator when its log goes to another node: commits, members and transactions, and what of each
-must be there afterwards."""
+"""What waits at a coordinator when its log goes to another node: commits and members, and what must be there."""
 
+from typing import Any
+
+from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.cases.replication._waiters import Waiter
-from brokertrial.suites.probe import COMMITTED, join_together
+from brokertrial.suites.probe import join_together
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 AGAIN = (errors.COORDINATOR_NOT_AVAILABLE, errors.COORDINATOR_LOAD_IN_PROGRESS, errors.NOT_COORDINATOR)
-CHANGED = (*AGAIN, errors.CONCURRENT_TRANSACTIONS)
 CALLED = (*AGAIN, errors.REBALANCE_IN_PROGRESS)
 STAYS = {"session_timeout_ms": 120_000, "rebalance_timeout_ms": 120_000}
 WITHIN_S = 30
@@ -16,11 +17,20 @@ STEADY, JOINING, SYNCING, UNSYNCED, EMPTIED = "steady", "joining", "syncing", "u
 
 
 class Asked(Waiter):
-    """A request at a coordinator, and the codes with which it may be refused."""
+    """A request at a coordinator, the codes with which it may be refused, and what it returns while all are in sync."""
+
+    returns = None
 
     def __init__(self, node, codes):
         super().__init__(node, {})
         self.codes = codes
+
+    @property
+    def writes(self):
+        """Whether it is done only when every replica in sync has it."""
+        if self.api == "ConsumerGroupHeartbeat":
+            return self.response.asked.request.member_epoch <= 0
+        return self.api not in ("OffsetFetch", "Heartbeat", "JoinGroup")
 
     @property
     def acknowledged(self):
@@ -64,7 +74,7 @@ class CommitsThatWait(AtCoordinator):
         plain = {"name": self.topic, "partition_indexes": [0, 1]}
         groups = [{"group_id": self.name, "topics": [{**plain, "topic_id": self.wire.topic_id(self.topic)}]}]
         fetch = request("OffsetFetch", group_id=self.name, topics=[plain], groups=groups)
-        self.ask(self.world.pipeline(f"{self.name} reads"), fetch, *AGAIN, since=1)
+        self.ask(self.world.pipeline(f"{self.name} reads"), fetch, *AGAIN, since=1).returns = self.known
 
     def goes_on(self):
         """What is returned now is returned from now on."""
@@ -92,9 +102,10 @@ class CommitsThatWait(AtCoordinator):
 class MembersWhoWait(AtCoordinator):
     """A classic group of two: its generation is what was written last."""
 
-    def __init__(self, world, name, topic):
+    def __init__(self, world, name, topic, hows):
         super().__init__(world, name)
         self.topic, self.number, self.generation, self.how, self.leads = topic, 0, 0, STEADY, None
+        self.hows = [*hows]
         self.members, self.given, self.offset = [], {}, 0
         self._begins()
 
@@ -119,7 +130,7 @@ class MembersWhoWait(AtCoordinator):
             answer.must_bring(self.given[member.id])
 
     def prepares(self):
-        self.how = self.rng.choice((STEADY, JOINING, SYNCING, SYNCING, UNSYNCED, EMPTIED))
+        self.how = self.hows.pop(0)
         if self.how in (SYNCING, UNSYNCED):
             self.leads = join_together(*self.members)
         elif self.how == EMPTIED:
@@ -142,7 +153,7 @@ class MembersWhoWait(AtCoordinator):
                     self.ask(line, request("Heartbeat", group_id=self.name, **who), *CALLED)
         if self.how in (SYNCING, UNSYNCED):
             new = self.members[0].generation
-            given = {member.id: f"{new} {member.name}".encode() for member in self.members}
+            given = {member.id: b"%d %s" % (new, member.name.encode()) for member in self.members}
             for line, member in zip(lines, self.members, strict=True):
                 if self.how == UNSYNCED and member is self.leads:
                     continue
@@ -163,7 +174,7 @@ class MembersWhoWait(AtCoordinator):
         for member, waiter, given in done:
             assigned = bytes(waiter.response.struct.assignment)
             waiter.response.must(
-                assigned == given[member.id], f"it brings {assigned}; its leader gave it {given[member.id]}"
+                assigned == given[member.id], f"it brings {assigned!r}; its leader gave it {given[member.id]}"
             )
         if self.how == EMPTIED:
             described = self.wire.describe_group(self.name).must_have("groups[0].group_state", "Empty")
@@ -186,9 +197,13 @@ class MembersWhoWait(AtCoordinator):
 class ConsumersWhoWait(AtCoordinator):
     """A KIP-848 group: who was taken in is there, epochs never fall, and no partition has two owners."""
 
-    def __init__(self, world, name, topic):
+    def __init__(self, world, name, topic, grows):
         super().__init__(world, name)
-        self.topic, self.count, self.waiting, self.comes, self.goes = topic, 2, [], None, None
+        self.grows = grows
+        self.topic, self.count, self.waiting = topic, 2, []
+        self.comes: Any = None
+        self.goes: Any = None
+        lengthen_sessions(world.wire, name)
         self.members = [self._member() for _ in range(2)]
         self._shares()
 
@@ -198,29 +213,30 @@ class ConsumersWhoWait(AtCoordinator):
     def prepares(self):
         """Partitions are added, or a member leaves, and nobody asks for anything before the coordinator goes."""
         self.comes = self.goes = None
-        if self.rng.random() < 0.5:
+        self.grows = not self.grows
+        if self.grows:
             self.count += 1
             self.wire.create_partitions(self.topic, self.count).must_succeed()
             self.wire.await_topic(self.topic)
-        if len(self.members) > 1 and self.rng.random() < 0.5:
+        else:
             self.members.pop(self.rng.randrange(len(self.members))).leave().must_succeed()
 
     def asks(self):
+        """Members say that they live, and one leaves, or one comes."""
         self.waiting = []
         for member in self.members:
-            owned = {}
+            owned: dict[str, list[int]] = {}
             for topic, index in sorted(member.owned):
                 owned.setdefault(topic, []).append(index)
             says = [{"topic_id": self.wire.topic_id(name), "partitions": parts} for name, parts in owned.items()]
             self._beats(member, member.epoch, topic_partitions=self.rng.choice((None, says)))
-        if self.rng.random() < 0.6:
-            self.comes = self._member()
-            self._beats(
-                self.comes, 0, rebalance_timeout_ms=60_000, subscribed_topic_names=[self.topic], topic_partitions=[]
-            )
-        elif len(self.members) > 1:
+        if self.grows:
             self.goes = self.rng.choice(self.members)
             self._beats(self.goes, -1)
+        else:
+            self.comes = self._member()
+            wishes = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": [self.topic], "topic_partitions": []}
+            self._beats(self.comes, 0, **wishes)
 
     def _beats(self, member, epoch, **says):
         asked = request(
@@ -254,6 +270,9 @@ class ConsumersWhoWait(AtCoordinator):
             self.members.append(self.comes)
             if self.comes.epoch == 0:
                 self.comes.beat().must_succeed()
+        while len(self.members) < 2:
+            self.members.append(self._member())
+            self.members[-1].beat().must_succeed()
         for member in self.members:
             before = member.epoch
             answer = member.beat(topics=[self.topic], rebalance_timeout_ms=60_000).must_succeed()
@@ -270,6 +289,7 @@ class ConsumersWhoWait(AtCoordinator):
         self.wire.until(self._is_shared, within=WITHIN_S, what=f"{self.name} shares {self.count} partitions")
 
     def _is_shared(self):
+        owned: list[Any] = []
         for member in self.members:
             before = member.epoch
             answer = member.beat().must_succeed()
@@ -277,109 +297,3 @@ class ConsumersWhoWait(AtCoordinator):
             owned = [part for one in self.members for part in one.owned]
             answer.must(len({*owned}) == len(owned), f"the members own {owned}; none may be owned by two")
         return len(owned) == self.count
-
-
-class TransactionThatWaits(AtCoordinator):
-    """A transactional id: what it is asked for before its coordinator goes, and how its transaction ends."""
-
-    def __init__(self, world, name, group, topic):
-        super().__init__(world, name)
-        self.group, self.offsets_of = group, topic
-        self.producer = self.wire.producer(name, timeout_ms=300_000)
-        self.committed, self.number = -1, 0
-
-    def prepares(self):
-        self.number += 1
-        self.how = self.rng.choice(("commit", "commit", "abort", "init", "add", "offsets"))
-        self.topic, self.more = self.world.data(f"d{self.number}"), None
-        self.value = f"{self.number} of {self.name}"
-        self.producer.send(self.topic, self.value).must_succeed()
-        if self.how == "add":
-            self.more = self.world.data(f"m{self.number}")
-        if self.how == "offsets":
-            who = (self.name, self.producer.id, self.producer.epoch, self.group)
-            self.wire.add_offsets(*who).must_succeed()
-
-    def asks(self):
-        one, kind = self.producer, self.world.of_transactions
-        who = {"producer_id": one.id, "producer_epoch": one.epoch}
-        line = self.world.pipeline(f"{self.name} {self.number}", kind=kind)
-        if self.how in ("commit", "abort"):
-            newest = self.wire.versions("EndTxn")[-1]
-            end = newest if self.wire.transaction_version >= 2 else min(4, newest)
-            asked = request("EndTxn", transactional_id=self.name, committed=self.how == "commit", **who)
-            self.waiter = self.ask(line, asked, *CHANGED, since=end if end > 4 else 0, up_to=end)
-        elif self.how == "init":
-            asked = request("InitProducerId", transactional_id=self.name, transaction_timeout_ms=300_000)
-            self.waiter = self.ask(line, asked, *CHANGED)
-        elif self.how == "add":
-            asked = request(
-                "AddPartitionsToTxn",
-                v3_and_below_transactional_id=self.name,
-                v3_and_below_producer_id=one.id,
-                v3_and_below_producer_epoch=one.epoch,
-                v3_and_below_topics=[{"name": self.more, "partitions": [0]}],
-            )
-            self.waiter = self.ask(line, asked, *CHANGED, up_to=3)
-        else:
-            parts = [{"partition_index": 0, "committed_offset": self.number, "committed_metadata": ""}]
-            asked = request(
-                "TxnOffsetCommit",
-                transactional_id=self.name,
-                group_id=self.group,
-                generation_id_or_member_epoch=-1,
-                topics=[{"name": self.offsets_of, "partitions": parts}],
-                **who,
-            )
-            line = self.world.pipeline(f"{self.name} offsets {self.number}")
-            self.waiter = self.ask(line, asked, *CHANGED, since=3, up_to=4)
-
-    def goes_on(self):
-        """What is refused is asked again; then it ends, and all of it is committed, or nothing."""
-        one, done = self.producer, self.waiter.acknowledged
-        commits = self.how != "abort"
-        if self.how in ("commit", "abort"):
-            told = self.waiter.response.struct if done else None
-            if done and self.waiter.version >= 5:
-                one._take(told.producer_id, told.producer_epoch)
-            elif not done:
-                (one.commit if commits else one.abort)().must_succeed()
-            one._in_transaction.clear()
-        elif self.how == "init":
-            commits = False
-            self._begins_anew(done)
-        else:
-            self._goes_on_with(done)
-            one.commit().must_succeed()
-        for topic in filter(None, (self.topic, self.more)):
-            self.wire.await_settled(topic, within=WITHIN_S)
-            log = self.wire.read_all(topic, isolation=COMMITTED)
-            log.must_hold(*([self.value] if commits else []))
-        if self.how == "offsets":
-            self.committed = self.number
-        self.wire.eventually(
-            lambda: self.wire.committed(self.group, self.offsets_of).must_be(self.committed), within=WITHIN_S
-        )
-
-    def _goes_on_with(self, done):
-        one = self.producer
-        if self.how == "add":
-            if not done:
-                one.add(self.more).must_succeed()
-            one._in_transaction.add((self.more, 0))
-            one.send(self.more, self.value).must_succeed()
-        elif not done:
-            offsets = {(self.offsets_of, 0): self.number}
-            self.wire.txn_offset_commit(self.name, one.id, one.epoch, self.group, offsets, version=4).must_succeed()
-
-    def _begins_anew(self, done):
-        one, before = self.producer, (self.producer.id, self.producer.epoch)
-        if done:
-            told = self.waiter.response.struct
-            one._in_transaction.clear()
-            one._take(told.producer_id, told.producer_epoch)
-        else:
-            one.start()
-        now = (one.id, one.epoch)
-        self.wire.must(now[0] != before[0] or now[1] > before[1], f"its id and epoch are {now}; they were {before}")
-        self.wire.end_txn(self.name, *before, commit=True).must_be_refused()

@@ -1,27 +1,33 @@
 """Coordinators whose logs go from node to node while one node replicates nothing, and who waits there."""
 
 from itertools import islice
+from typing import Any
 
 from brokertrial.suites.cases.groups._waits_at import (
+    EMPTIED,
+    JOINING,
+    SYNCING,
+    UNSYNCED,
     CommitsThatWait,
     ConsumersWhoWait,
     MembersWhoWait,
-    TransactionThatWaits,
 )
+from brokertrial.suites.cases.groups._waits_transactions import WAYS, TransactionThatWaits
 from brokertrial.suites.cases.replication._handing_over import STATE_TOPIC, must_not_be_known_to
 from brokertrial.suites.cases.replication._led_in_turn import comes_to_lead, shown
 from brokertrial.suites.cases.replication._roles import placed
 from brokertrial.suites.cases.replication._waiters import Pipeline
 from brokertrial.suites.probe import COMMITTED, rebalance
-from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, names_in
+from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, make_coordinator_write, names_in
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 GROUP, TRANSACTION = 0, 1
 ANSWERED_S, WITHIN_S, TAKES_A_MOMENT_S = 12, 60, 0.3
+LAG, A_MOMENT_S = "replica.lag.time.max.ms", 0.03
 ALONE = {"min.insync.replicas": "1"}
 SOON_GONE = {"session_timeout_ms": 3_000, "rebalance_timeout_ms": 3_000}
-EXPIRES_S = 15
+EXPIRES_S = 20
 ELECTED, TAKEN, DIES, STOPS = "elected", "taken", "dies", "stops"
 
 
@@ -30,7 +36,7 @@ class MovedCoordinators:
 
     def __init__(self, wire, nodes, rng, topic_of):
         self.wire, self.nodes, self.rng, self.pipelines = wire, nodes, rng, []
-        self.names = {GROUP: [], TRANSACTION: []}
+        self.names: dict[int, list[str]] = {GROUP: [], TRANSACTION: []}
         self.logs = {}
         for kind, log in ((GROUP, OFFSETS_TOPIC), (TRANSACTION, STATE_TOPIC)):
             wire.coordinator(wire.name("first"), kind)
@@ -43,14 +49,19 @@ class MovedCoordinators:
             self.logs[kind] = (log, moves, stays, len(row.partitions))
         self.topic = topic_of(what="committed", partitions=2)
         self.placed(*rng.sample(list(wire.nodes), 3))
-        self.kept = [
+        self.kept: list[Any] = [
             CommitsThatWait(self, self._name(GROUP), self.topic),
-            MembersWhoWait(self, self._name(GROUP), self.topic),
-            *(TransactionThatWaits(self, self._name(TRANSACTION), self._name(GROUP), self.topic) for _ in range(4)),
+            MembersWhoWait(self, self._name(GROUP), self.topic, (SYNCING, JOINING)),
+            MembersWhoWait(self, self._name(GROUP), self.topic, rng.sample((EMPTIED, UNSYNCED), 2)),
         ]
+        for hows in zip(rng.sample(WAYS, len(WAYS)), rng.sample(WAYS, len(WAYS)), strict=True):
+            who = self._name(TRANSACTION), self._name(GROUP)
+            self.kept.append(TransactionThatWaits(self, *who, self.topic, hows))
         if wire.versions("ConsumerGroupHeartbeat") and wire.features.get("group.version", 0):
-            self.kept += [ConsumersWhoWait(self, self._name(GROUP), topic_of(what=f"c{n}", partitions=2)) for n in "ab"]
-        self.beside = wire.producer(self._name(TRANSACTION, stays=True), timeout_ms=300_000)
+            for grows in (False, True):
+                topic = topic_of(what=f"{grows}".lower(), partitions=2)
+                self.kept.append(ConsumersWhoWait(self, self._name(GROUP), topic, grows))
+        self.beside = wire.producer(self._name(TRANSACTION, stays=True), timeout_ms=60_000)
 
     @property
     def of_transactions(self):
@@ -71,7 +82,15 @@ class MovedCoordinators:
             for index in (moves, stays):
                 comes_to_lead(self.wire, log, order, first, index)
                 self._all_in_sync(log, index, order)
+        self._settled()
+
+    def _settled(self):
+        """The coordinators have read their logs to the end (suites/probe/coordinator_writes.py)."""
         self._look_up()
+        for name in self.names[GROUP]:
+            self.wire.describe_group(name).examined = True  # asked again until it serves
+        if self.names[GROUP]:
+            make_coordinator_write(self.wire, self.names[GROUP][0])
 
     def _all_in_sync(self, log, index, order):
         for node in self.wire.nodes:
@@ -100,27 +119,59 @@ class MovedCoordinators:
 
     # one round
 
-    def begins(self, event):
+    def begins(self, event, late):
         """All goes well; beside what will be moved are a member that falls silent and a transaction."""
-        self.event, self.late, self.pipelines = event, self.rng.random() < 0.4, []
+        self.event, self.late, self.pipelines = event, late, []
         self._look_up()
         for one in self.kept:
             one.prepares()
-        silent = self.wire.name("silent")
         _, _, stays, count = self.logs[GROUP]
         (silent,) = islice(names_in(self.wire, stays, count), 1)
         self.silent = silent
+        self.wire.describe_group(silent).examined = True
         rebalance(self.wire.member(silent, f"of {silent}", **SOON_GONE))
         self.there = placed(self.wire, "there", [self.cut_node], **ALONE)
         self.beside.send(self.there, "beside").must_succeed()
 
+    def _joins_beside(self):
+        """Who joins the silent member in another partition of the log is in a generation when that one is expelled."""
+        line = self.pipeline(f"joins {self.silent}")
+        protocols = [{"name": "range", "metadata": b""}]
+        who = {"group_id": self.silent, "member_id": "", "protocol_type": "consumer", "protocols": protocols}
+        return self.kept[1].ask(line, request("JoinGroup", **who, **SOON_GONE), up_to=3, since=1)
+
     def asks(self):
+        lag = self.wire.setting(LAG)
+        self.in_sync_until_ms = self.wire.now_ms() + int(lag) - 700 if lag else 0
         for one in self.rng.sample(self.kept, len(self.kept)):
             one.asks()
+        self._joins_beside()
         if self.late:
             self._is_left_out()
         else:
             self.wire.rest(TAKES_A_MOMENT_S)
+            self._must_wait()
+
+    def _must_wait(self):
+        """What is acknowledged already, or returned, a replica in sync has not."""
+        for line in self.pipelines:
+            while line.waiting and self.wire.now_ms() < self.in_sync_until_ms:
+                waiter = line.waiting[0]
+                if line.take(A_MOMENT_S) is None:
+                    break
+                self._is_answered(waiter)
+                early = self.wire.now_ms() < self.in_sync_until_ms
+                waiter.response.must(
+                    not (early and waiter.writes and waiter.acknowledged),
+                    f"it is done, and node {self.cut_node}, a replica of the coordinator's log in sync, knows nothing",
+                )
+                if early and waiter.returns is not None and waiter.acknowledged:
+                    rows = waiter.response.struct
+                    rows = rows.groups[0].topics if waiter.version >= 8 else rows.topics
+                    found = {part.committed_offset for row in rows for part in row.partitions}
+                    waiter.response.must(
+                        found == {waiter.returns}, f"it returns {found}; every replica has {waiter.returns} alone"
+                    )
 
     def _is_left_out(self):
         """The others go on without it, so that much is acknowledged, and what it leads is waited for."""
@@ -159,14 +210,17 @@ class MovedCoordinators:
                 if line.take(ANSWERED_S + self.wire.slack_s) is None:
                     self._is_missing(line, waiter)
                     break
-                code = waiter.response.error
-                waiter.response.must(
-                    code in (0, *waiter.codes),
-                    f"at a coordinator that goes it is answered with {errors.name(code)} ({code}); it must be done, or "
-                    f"refused with one of {waiter.codes}",
-                    "error_code",
-                )
+                self._is_answered(waiter)
             line.ends()
+
+    def _is_answered(self, waiter):
+        code = waiter.response.error
+        waiter.response.must(
+            code in (0, *waiter.codes),
+            f"at a coordinator that goes it is answered with {errors.name(code)} ({code}); it must be done, or refused "
+            f"with one of {waiter.codes}",
+            "error_code",
+        )
 
     def _is_missing(self, line, waiter):
         exchange = waiter.response.asked
@@ -190,7 +244,7 @@ class MovedCoordinators:
                 self.wire.until(
                     lambda log=log, index=index: self._is_whole(log, index), within=WITHIN_S, what="all are in sync"
                 )
-        self._look_up()
+        self._settled()
         if shown(self.wire, OFFSETS_TOPIC, self.second, self.logs[GROUP][1]).leader_id == self.second:
             self._must_be_gone()
 
@@ -209,7 +263,8 @@ class MovedCoordinators:
     def goes_on(self):
         """What was acknowledged is there, what was refused is asked again; what is beside goes on as well."""
         for one in self.rng.sample(self.kept, len(self.kept)):
-            one.goes_on()
+            with self.wire.the_subject():
+                one.goes_on()
         if not self.late:
             self.beside.commit().must_succeed()
         self.wire.await_settled(self.there, within=WITHIN_S)

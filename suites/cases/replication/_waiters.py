@@ -1,5 +1,7 @@
 """Requests that wait at a node, several in the pipeline of one connection, and the partitions that they are about."""
 
+from typing import Any
+
 from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.exchanger import ClosedByPeer, ReadTimeout
 from brokertrial.suites.probe.fitting import fitted
@@ -25,7 +27,7 @@ class WaitedPart:
         self.stable = 0
         """Where a transaction that is open begins."""
         self.happened = False
-        self.next_leaders = []
+        self.next_leaders, self.loose = [], set()
         self.sure = False
         """Whether it was deleted while all its replicas were in sync."""
         self.acked, self.read, self.writes = {}, {}, []
@@ -103,6 +105,11 @@ class Pipeline:
 class Waiter:
     """One request: its rows (partition -> what it is about), how long it may wait, and its answer."""
 
+    response: Any
+    api: str
+    version: int
+    number: int
+
     def __init__(self, node, rows, wait_ms=0):
         self.node, self.rows, self.wait_ms = node, rows, wait_ms
         self.ids, self.answered, self.committed, self.epochs = {}, False, False, False
@@ -150,7 +157,7 @@ def _rows(waiter):
 
 
 def _by_topic(rows, make):
-    topics = {}
+    topics: dict[str, list[Any]] = {}
     for part, what in rows.items():
         topics.setdefault(part.place[0], []).append(make(part.place[1], what))
     return topics

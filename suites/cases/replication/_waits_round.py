@@ -22,9 +22,11 @@ class WaitsRound(WaitsAsked):
         """In a drawn order, and after each who has to know it by now."""
         events = [self._moves, self._deleted, self._made_again, self._set, self._grown, self._closes]
         self.rng.shuffle(events)
-        early = (self._moves,) if kills else (self._moves, self._deleted)
+        early = (self._moves, self._deleted)
         events.sort(key=lambda event: event not in early)  # while all are in sync
-        for event in events:
+        for number, event in enumerate(events):
+            if number == len(early):
+                self._writes_everywhere(kills)
             event()
             self.looks()
         if kills:
@@ -125,7 +127,6 @@ class WaitsRound(WaitsAsked):
 
     def leaves_out_who_lacks(self):
         """The replicas that lack something are in sync no more: the others go on without them."""
-        self._writes_everywhere()
         for part in self.parts:
             if kept(part):
                 self.wire.until(
@@ -139,13 +140,16 @@ class WaitsRound(WaitsAsked):
         away = {*part.lacking(self.cut_node), self.dead}
         return not away & {*shown(self.wire, part).isr_nodes}
 
-    def _writes_everywhere(self):
-        """Who reads has something to read, and who lacks it is out of sync some time later."""
+    def _writes_everywhere(self, kills):
+        """Who reads has something to read, and who lacks it is out of sync some time later. What a leader has alone
+        when it dies may be lost."""
         for part in self.parts:
             if kept(part):
                 value = f"{next(self.values)}"
                 answer = self.wire.produce(part.place[0], batch(value), part.place[1], to=part.leader, acks=1)
-                part.acked[value.encode()] = answer.offset
+                part.loose.add(value.encode())
+                if not (kills and part.leader == self.first):
+                    part.acked[value.encode()] = answer.offset
 
     def comes_together(self):
         """All nodes are there, all replicas in sync; then the transaction ends."""
