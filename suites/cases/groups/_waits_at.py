@@ -174,7 +174,7 @@ class MembersWhoWait(AtCoordinator):
         for member, waiter, given in done:
             assigned = bytes(waiter.response.struct.assignment)
             waiter.response.must(
-                assigned == given[member.id], f"it brings {assigned!r}; its leader gave it {given[member.id]}"
+                assigned == given[member.id], f"it brings {assigned!r}; its leader gave it {given[member.id]!r}"
             )
         if self.how == EMPTIED:
             described = self.wire.describe_group(self.name).must_have("groups[0].group_state", "Empty")

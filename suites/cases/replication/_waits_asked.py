@@ -111,7 +111,7 @@ class WaitsAsked:
     def begins_to_wait(self):
         """Requests to each leader and to followers; one of each kind for each partition to which something happens."""
         lag = self.wire.setting(LAG)
-        self.judge.in_sync_until_ms = self.wire.now_ms() + int(lag) - 700 if lag else 0
+        self.judge.in_sync_until_ms = self.wire.now_ms() + int(lag) - 500 if lag else 0
         self.judge.cut = True
         makers = []
         for node in (self.first, self.second, self.cut_node):
@@ -128,6 +128,9 @@ class WaitsAsked:
             makers += [(self._reads, node, self._with_others(part, near), {}) for part in self.rng.sample(near, 3)]
             stable = [part for part in near if part.stable]
             makers += [(self._reads, node, [part], {"committed": True}) for part in stable]
+            if node != self.cut_node:  # it leads some of these next
+                moving = [part for part in near if part.fate in MOVES]
+                makers += [(self._reads, node, [part], {"wait_ms": LONG_MS}) for part in moving]
         self.rng.shuffle(makers)
         for make, node, rows, how in makers:
             make(node, rows, **how)

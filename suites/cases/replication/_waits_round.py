@@ -9,7 +9,7 @@ from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import SET, TOPIC
 from brokertrial.wire.messages import request
 
-A_MOMENT_S = 0.005
+A_MOMENT_S = 0.002
 """Nothing comes then, but from a broker that answers too early."""
 
 
