@@ -39,6 +39,9 @@ class WaitsRound(WaitsAsked):
         moving = [part for part in self.parts if part.fate in (*MOVES, SHRUNK)]
         for part in moving:
             part.target, part.happened = orders[part.fate, part.first], True
+        for part in [part for part in self.parts if part.order == [b, a, c] and part.place[0] == self.main]:
+            part.target = [b, c, a]  # nothing else happens to it
+            moving.append(part)
         rows = [
             {"name": self.main, "partitions": [{"partition_index": p.place[1], "replicas": p.target} for p in moving]}
         ]
