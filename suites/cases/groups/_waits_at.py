@@ -13,6 +13,7 @@ AGAIN = (errors.COORDINATOR_NOT_AVAILABLE, errors.COORDINATOR_LOAD_IN_PROGRESS, 
 CALLED = (*AGAIN, errors.REBALANCE_IN_PROGRESS)
 STAYS = {"session_timeout_ms": 120_000, "rebalance_timeout_ms": 120_000}
 WITHIN_S = 30
+GROWS, LEFT, GOES, COMES = "grows", "left", "goes", "comes"
 STEADY, JOINING, SYNCING, UNSYNCED, EMPTIED = "steady", "joining", "syncing", "unsynced", "emptied"
 
 
@@ -197,9 +198,9 @@ class MembersWhoWait(AtCoordinator):
 class ConsumersWhoWait(AtCoordinator):
     """A KIP-848 group: who was taken in is there, epochs never fall, and no partition has two owners."""
 
-    def __init__(self, world, name, topic, grows):
+    def __init__(self, world, name, topic, hows):
         super().__init__(world, name)
-        self.grows = grows
+        self.hows = [*hows]
         self.topic, self.count, self.waiting = topic, 2, []
         self.comes: Any = None
         self.goes: Any = None
@@ -211,14 +212,14 @@ class ConsumersWhoWait(AtCoordinator):
         return ConsumerGroupMember(self.wire, self.name, self.topic)
 
     def prepares(self):
-        """Partitions are added, or a member leaves, and nobody asks for anything before the coordinator goes."""
+        """Partitions are added, or a member leaves, and nobody asks for anything new before the coordinator goes."""
         self.comes = self.goes = None
-        self.grows = not self.grows
-        if self.grows:
+        self.how = self.hows.pop(0)
+        if self.how == GROWS:
             self.count += 1
             self.wire.create_partitions(self.topic, self.count).must_succeed()
             self.wire.await_topic(self.topic)
-        else:
+        elif self.how == LEFT:
             self.members.pop(self.rng.randrange(len(self.members))).leave().must_succeed()
 
     def asks(self):
@@ -230,10 +231,10 @@ class ConsumersWhoWait(AtCoordinator):
                 owned.setdefault(topic, []).append(index)
             says = [{"topic_id": self.wire.topic_id(name), "partitions": parts} for name, parts in owned.items()]
             self._beats(member, member.epoch, topic_partitions=self.rng.choice((None, says)))
-        if self.grows:
+        if self.how == GOES:
             self.goes = self.rng.choice(self.members)
             self._beats(self.goes, -1)
-        else:
+        elif self.how == COMES:
             self.comes = self._member()
             wishes = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": [self.topic], "topic_partitions": []}
             self._beats(self.comes, 0, **wishes)
@@ -285,7 +286,7 @@ class ConsumersWhoWait(AtCoordinator):
         answer.must(answer.error in (0, errors.UNKNOWN_MEMBER_ID), f"it is refused with {answer.error}", "error_code")
 
     def _shares(self):
-        """All partitions are owned in the end, and none by two on the way."""
+        """All partitions are owned in the end, by all evenly, and none by two on the way."""
         self.wire.until(self._is_shared, within=WITHIN_S, what=f"{self.name} shares {self.count} partitions")
 
     def _is_shared(self):
@@ -296,4 +297,5 @@ class ConsumersWhoWait(AtCoordinator):
             answer.must(member.epoch >= before, f"the epoch of a member is {member.epoch}; it was {before}")
             owned = [part for one in self.members for part in one.owned]
             answer.must(len({*owned}) == len(owned), f"the members own {owned}; none may be owned by two")
-        return len(owned) == self.count
+        sizes = [len(one.owned) for one in self.members]
+        return len(owned) == self.count and max(sizes) - min(sizes) <= 1

@@ -4,8 +4,12 @@ from itertools import islice
 from typing import Any
 
 from brokertrial.suites.cases.groups._waits_at import (
+    COMES,
     EMPTIED,
+    GOES,
+    GROWS,
     JOINING,
+    LEFT,
     SYNCING,
     UNSYNCED,
     CommitsThatWait,
@@ -52,15 +56,15 @@ class MovedCoordinators:
         self.kept: list[Any] = [
             CommitsThatWait(self, self._name(GROUP), self.topic),
             MembersWhoWait(self, self._name(GROUP), self.topic, (SYNCING, JOINING)),
-            MembersWhoWait(self, self._name(GROUP), self.topic, rng.sample((EMPTIED, UNSYNCED), 2)),
+            MembersWhoWait(self, self._name(GROUP), self.topic, (UNSYNCED, EMPTIED)),
         ]
         for hows in zip(rng.sample(WAYS, len(WAYS)), rng.sample(WAYS, len(WAYS)), strict=True):
             who = self._name(TRANSACTION), self._name(GROUP)
             self.kept.append(TransactionThatWaits(self, *who, self.topic, hows))
         if wire.versions("ConsumerGroupHeartbeat") and wire.features.get("group.version", 0):
-            for grows in (False, True):
-                topic = topic_of(what=f"{grows}".lower(), partitions=2)
-                self.kept.append(ConsumersWhoWait(self, self._name(GROUP), topic, grows))
+            for hows in ((COMES, GROWS), (LEFT, GOES)):
+                topic = topic_of(what=hows[0], partitions=2)
+                self.kept.append(ConsumersWhoWait(self, self._name(GROUP), topic, hows))
         self.beside = wire.producer(self._name(TRANSACTION, stays=True), timeout_ms=60_000)
 
     @property

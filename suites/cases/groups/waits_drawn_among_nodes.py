@@ -23,10 +23,21 @@ APIS = {
 
 @case(
     "groups/waits-whatever-happens-among-nodes",
-    guarantees=["grp-016", "grp-006", "grp-007", "cmt-002", "cmt-017", "txn-011", "txn-012", "txn-021", "g848-002"],
+    guarantees=[
+        "grp-016",
+        "grp-006",
+        "grp-007",
+        "cmt-002",
+        "cmt-017",
+        "txn-011",
+        "txn-012",
+        "txn-021",
+        "g848-002",
+        "g848-011",
+    ],
     needs=[*NEEDS, "partitions", "kill", "terminate", "restart"],
     apis=APIS | MOVES,
-    detects=["B160", "B19", "B173", "B174", "B175"],
+    detects=["B160", "B19", "B162", "B173", "B174", "B175"],
 )
 def the_next_coordinator_has_what_was_acknowledged(wire, topic_of, rng, nodes):
     """What waits at a coordinator when its log goes to another node MUST be answered in time, once, in the order of its
