@@ -17,7 +17,7 @@ GROWS, LEFT, GOES, COMES = "grows", "left", "goes", "comes"
 STEADY, JOINING, SYNCING, UNSYNCED, EMPTIED = "steady", "joining", "syncing", "unsynced", "emptied"
 
 
-class Asked(Waiter):
+class AskedOfCoordinator(Waiter):
     """A request at a coordinator, the codes with which it may be refused, and what it returns while all are in sync."""
 
     returns = None
@@ -48,7 +48,7 @@ class AtCoordinator:
         """One request more in this pipeline, in a drawn version; group coordinators before 4.0 may say more."""
         versions = [each for each in self.wire.versions(asked._api) if since <= each <= up_to]
         older = () if self.wire.features.get("group.version", 0) else (errors.REQUEST_TIMED_OUT, *CALLED)
-        return line.send(Asked(line.node, (*codes, *older)), asked, self.rng.choice(versions))
+        return line.send(AskedOfCoordinator(line.node, (*codes, *older)), asked, self.rng.choice(versions))
 
 
 class CommitsThatWait(AtCoordinator):

@@ -20,7 +20,7 @@ from brokertrial.suites.cases.groups._waits_transactions import WAYS, Transactio
 from brokertrial.suites.cases.replication._handing_over import STATE_TOPIC, must_not_be_known_to
 from brokertrial.suites.cases.replication._led_in_turn import comes_to_lead, shown
 from brokertrial.suites.cases.replication._roles import placed
-from brokertrial.suites.cases.replication._waiters import Pipeline
+from brokertrial.suites.cases.replication._waiters import WaitingLine
 from brokertrial.suites.probe import COMMITTED, rebalance
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, make_coordinator_write, names_in
 from brokertrial.wire import errors
@@ -117,7 +117,7 @@ class MovedCoordinators:
         return placed(self.wire, what, [self.cut_node if self.late else self.second], **ALONE)
 
     def pipeline(self, name, kind=GROUP):
-        line = Pipeline(self.wire, self.first, f"waits {len(self.pipelines)} {name}")
+        line = WaitingLine(self.wire, self.first, f"waits {len(self.pipelines)} {name}")
         self.pipelines.append(line)
         return line
 

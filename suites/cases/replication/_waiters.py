@@ -52,7 +52,7 @@ class WaitedPart:
         self.next_leaders.append(node)
 
 
-class Pipeline:
+class WaitingLine:
     """A connection of its own: requests one behind the other, of which the first ones may wait."""
 
     def __init__(self, wire, node, name):

@@ -15,7 +15,7 @@ from brokertrial.suites.cases.replication._waiters import (
     STRICT,
     TAKEN,
     WHOLE,
-    Pipeline,
+    WaitingLine,
     WaitedPart,
     WaitedWrite,
     Waiter,
@@ -159,7 +159,7 @@ class WaitsAsked:
         return rows
 
     def _pipeline(self, node):
-        line = Pipeline(self.wire, node, f"waits {len(self.pipelines)} {self.main}")
+        line = WaitingLine(self.wire, node, f"waits {len(self.pipelines)} {self.main}")
         self.pipelines.append(line)
         return line
 
