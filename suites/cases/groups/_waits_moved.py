@@ -238,19 +238,21 @@ class MovedCoordinators:
 
     def comes_together(self):
         """All nodes are there, and the one before knows nothing any more."""
-        if self.event in (DIES, STOPS):
+        died = self.event in (DIES, STOPS)
+        if died:
             self.nodes.start(self.first)
-        for log, moves, _, _ in self.logs.values():
-            if self.event == TAKEN:
-                comes_to_lead(self.wire, log, [self.second, self.first, self.cut_node], self.second, moves)
-        for log, *both, _ in self.logs.values():
-            for index in both:
-                self.wire.until(
-                    lambda log=log, index=index: self._is_whole(log, index), within=WITHIN_S, what="all are in sync"
-                )
+            for log, *both, _ in self.logs.values():
+                for index in both:
+                    self.wire.until(
+                        lambda log=log, index=index: self._is_whole(log, index), within=WITHIN_S, what="all are in sync"
+                    )
+        order = [self.second, self.first, self.cut_node]
+        for log, moves, stays, _ in self.logs.values():
+            for index in (moves, stays) if died else (moves,):
+                comes_to_lead(self.wire, log, order, self.second, index)  # so that no node is given it back by itself
+                self._all_in_sync(log, index, order)
         self._settled()
-        if shown(self.wire, OFFSETS_TOPIC, self.second, self.logs[GROUP][1]).leader_id == self.second:
-            self._must_be_gone()
+        self._must_be_gone()
 
     def _is_whole(self, log, index):
         return all(
