@@ -225,14 +225,16 @@ class ConsumersWhoWait(AtCoordinator):
     def asks(self):
         """Members say that they live, and one leaves, or one comes."""
         self.waiting = []
+        self.goes = self.rng.choice(self.members) if self.how == GOES else None
         for member in self.members:
+            if member is self.goes:
+                continue  # one connection would overtake the other
             owned: dict[str, list[int]] = {}
             for topic, index in sorted(member.owned):
                 owned.setdefault(topic, []).append(index)
             says = [{"topic_id": self.wire.topic_id(name), "partitions": parts} for name, parts in owned.items()]
             self._beats(member, member.epoch, topic_partitions=self.rng.choice((None, says)))
-        if self.how == GOES:
-            self.goes = self.rng.choice(self.members)
+        if self.goes is not None:
             self._beats(self.goes, -1)
         elif self.how == COMES:
             self.comes = self._member()
