@@ -35,8 +35,9 @@ layers: .venv/dev
 	$(BIN)/lint-imports
 
 # Four at a time on two cores (tests wait more than they work), a file as a whole: processes that a file starts serve all its tests.
+# Those that take long are begun first (the marker `long`).
 unit: .venv/dev
-	$(BIN)/python -P -m pytest -q -n $(WORKERS) --dist loadfile
+	$(BIN)/python -P -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 slow: .venv/dev
 	$(BIN)/python -P -m pytest -q -m slow

@@ -22,6 +22,11 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long is begun first: at the end there are only short files left for the last processors."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Without Java, Maven or Go the tests are green too; what was left out for want of them is the last thing said."""
     reports = terminalreporter.stats.get("skipped", [])

@@ -23,7 +23,10 @@ PATIENCE_MS = 30_000
 NOT_WIDER = "document.documentElement.scrollWidth <= innerWidth"
 AREAS_OF_FOCUS = "document.activeElement.getAttribute('href') ?? document.activeElement.id"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 COMMAND = str(Path(sys.executable).with_name("brokertrial"))
 PATIENCE_S = 60.0
 

@@ -21,6 +21,8 @@ from brokertrial.suites.proving import mutation
 from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.run import run
 
+pytestmark = pytest.mark.long
+
 SEED = 7
 #: planted bug -> (case, how its failure must be named)
 PLANTED = {

@@ -14,6 +14,8 @@ from brokertrial.ci.cli import cli
 from brokertrial.suites.explore.record import ExplorationRecord
 from brokertrial.suites.targets import open_target
 
+pytestmark = pytest.mark.long
+
 
 def explored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, *more: str

@@ -11,6 +11,8 @@ import pytest
 
 from tests.extensions.environment import EXAMPLE, Environment, tiny_wheel
 
+pytestmark = pytest.mark.long
+
 CASES, TRIAL = "example/*", "example/jittery-answers"
 ROOT = EXAMPLE.parents[1]
 CONSTRAINTS = ROOT / "constraints.txt"

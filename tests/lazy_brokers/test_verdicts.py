@@ -19,6 +19,8 @@ from brokertrial.suites.workloads import fresh
 from tests.lazy_brokers.lazy import TRICKS
 from tests.lazy_brokers.trial import tried
 
+pytestmark = pytest.mark.long
+
 GROUPS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
 
 

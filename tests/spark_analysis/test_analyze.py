@@ -25,6 +25,8 @@ from brokertrial.spark_analysis.remote_history import Elsewhere, histories_under
 from brokertrial.spark_analysis.session import open_session
 from tests.checkers import conftest as stories
 
+pytestmark = pytest.mark.long
+
 SETTINGS = {**session_module.SMALL, **session_module.LIGHT, "spark.default.parallelism": "1"}
 FEW = ("lost-write", "stale-read", "two-owners")
 """Checks of three kinds: settled by the fingerprint, a search, a query."""

@@ -26,6 +26,8 @@ from brokertrial.spark_analysis.constant_columns import constants_of, pieces_of
 from brokertrial.spark_analysis.remote_history import Elsewhere
 from brokertrial.spark_analysis.session import open_session
 
+pytestmark = pytest.mark.long
+
 SETTINGS = {**session_module.SMALL, **session_module.LIGHT, "spark.default.parallelism": "1"}
 
 

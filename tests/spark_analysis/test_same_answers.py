@@ -18,6 +18,8 @@ from brokertrial.spark_analysis.engine import Spark
 from brokertrial.spark_analysis.tables import frame_of
 from tests.checkers.agreement import random_tales, relations
 
+pytestmark = pytest.mark.long
+
 SMALL = {**session.SMALL, **session.LIGHT, "spark.default.parallelism": "1"}
 HISTORIES = 120
 

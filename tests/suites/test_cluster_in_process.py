@@ -11,6 +11,8 @@ from tests.suites.in_process import told
 from tests.suites.in_process_cluster import tried_in_cluster
 from tests.suites.planted import shown_by
 
+pytestmark = pytest.mark.long
+
 ASKING = [
     case
     for case in all_cases()

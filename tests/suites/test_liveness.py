@@ -14,6 +14,8 @@ from brokertrial.wire.messages import request
 from tests.suites import bad_broker
 from tests.suites.running import results_of
 
+pytestmark = pytest.mark.long
+
 SICK, SICK_LEFT = "poisoned_by_delete_records", '[health]\non_sick = "leave"'
 
 

@@ -14,6 +14,8 @@ from brokertrial.suites.proving import mutants
 from tests.suites.in_process import told, tried
 from tests.suites.planted import shown_by
 
+pytestmark = pytest.mark.long
+
 ELSEWHERE = mutants.CLUSTER_NEEDS | {"zookeeper"}
 ASKING = [case for case in all_cases() if case.kind == "wire" and not ELSEWHERE.intersection(case.needs)]
 SHOWN = shown_by(ASKING)

@@ -13,6 +13,8 @@ from brokertrial.suites.running.run import run
 from brokertrial.suites.targets import processes
 from brokertrial.suites.targets.network.abilities import offered_here
 
+pytestmark = pytest.mark.long
+
 CASE = "partition/isolated-leader"
 WITH_NETWORK = pytest.mark.skipif("network" not in offered_here(), reason="no network namespaces on this machine")
 

@@ -16,6 +16,8 @@ from brokertrial.suites.running.bad_options import BadOptions
 from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.running.rejudge import judge_stored
 
+pytestmark = pytest.mark.long
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
 

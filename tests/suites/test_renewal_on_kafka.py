@@ -20,6 +20,8 @@ from brokertrial.suites.running.options import RunOptions
 from brokertrial.suites.targets import TargetNotAvailable
 from brokertrial.suites.targets.apache import jars, jvm
 
+pytestmark = pytest.mark.long
+
 BUDGET_S = 90.0
 LIMIT_S = 280.0
 BESIDE_S = 1.0

@@ -14,6 +14,8 @@ from brokertrial.wire.ports import free_ports
 from tests.targets.conftest import MakeTarget
 from tests.targets.impostors import chatty, closing, endless, garbage, http, http_by_lines, listening, silent, tls
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,8 @@ from brokertrial.faults.owners import is_orphan, owner
 from brokertrial.suites.targets import Target, TargetNotAvailable, TargetNotReady, open_target, readiness
 from brokertrial.suites.targets.containers import build, engine
 
+pytestmark = pytest.mark.long
+
 NAME = "brokertrial/reference:tested"
 NODE = 'start = ["node", "--data", "{data}", "--node-id", "{node}", "--port", "{port}"]'
 

@@ -18,6 +18,8 @@ from brokertrial.suites.targets.apache import settings, zookeeper
 from brokertrial.suites.targets.apache.settings import ClusterMember
 from tests.targets.test_kafka import need_kafka
 
+pytestmark = pytest.mark.long
+
 ENSEMBLE = zookeeper.members([2181, 2888, 3888, 2182, 2889, 3889, 2183, 2890, 3890])
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.e2e.failure_modes.runs import COMMAND, brokertrial, one_line, only_run
 
+pytestmark = pytest.mark.long
+
 CONTROLS = ("kill", "terminate", "restart", "pause", "stop")
 DISTURBED = ("produce/crash-keeps-the-tail", "produce/frozen-leader")
 

@@ -14,6 +14,8 @@ from brokertrial.wire.ports import free_ports
 from tests.e2e.failure_modes.runs import brokertrial, one_line
 from tests.targets.impostors import endless, http_by_lines, listening, silent, tls
 
+pytestmark = pytest.mark.long
+
 Converse = Callable[[socket.socket], None]
 NEVER_READY = 7
 

@@ -6,7 +6,11 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.failure_modes.runs import brokertrial, one_line, only_run
+
+pytestmark = pytest.mark.long
 
 OWN_SESSION = """
 import os, sys
