@@ -254,10 +254,10 @@ def _absent(key: SessionPartition, context: Context, woken: bool) -> int:
 
 
 def _error(partition: Partition, wanted: Struct, request: Struct, context: Context) -> int:
-    if partition.leading is None and context.version < _FOLLOWERS_SERVE_SINCE and not bugs.on("Z44"):
-        return errors.NOT_LEADER_OR_FOLLOWER
     if error := partition.check_epoch(wanted.current_leader_epoch):
         return error
+    if partition.leading is None and context.version < _FOLLOWERS_SERVE_SINCE and not bugs.on("Z44"):
+        return errors.NOT_LEADER_OR_FOLLOWER
     isolation = request.isolation_level
     if isolation not in (0, 1) or wanted.partition_max_bytes < 0:
         return errors.UNKNOWN_SERVER_ERROR  # Kafka does not foresee it either

@@ -52,7 +52,7 @@ def list_offsets(request: Struct, context: Context) -> Struct:
 
 def _answer(name: str, part: Struct, request: Struct, context: Context, *, twice: bool) -> Struct:
     index, time = part.partition_index, part.timestamp
-    partition = context.node.led(name, index)
+    partition = context.node.led(name, index, part.current_leader_epoch)
     if partition == errors.NOT_LEADER_OR_FOLLOWER and bugs.on("M34e"):
         partition = context.node.partition(name, index) or partition
     if twice:

@@ -27,7 +27,7 @@ def offset_for_leader_epoch(request: Struct, context: Context) -> Struct:
 
 
 def _look_up(name: str, part: Struct, context: Context) -> dict[str, Any]:
-    partition = context.node.led(name, part.partition)
+    partition = context.node.led(name, part.partition, part.current_leader_epoch)
     if isinstance(partition, int):
         if context.node.partition(name, part.partition) is None and bugs.on("Z45"):
             partition = errors.UNKNOWN_TOPIC_OR_PARTITION

@@ -350,12 +350,12 @@ class Node:
         """This node's replica, whatever its role; None if it has none."""
         return self.replicas.get(topic, index)
 
-    def led(self, topic: str, index: int) -> Partition | int:
+    def led(self, topic: str, index: int, epoch: int = -1) -> Partition | int:
         """The partition if this node leads it, else the error that says why not."""
         known = self.topics.get(topic)
         if known is None or not 0 <= index < known.partitions:
             return errors.UNKNOWN_TOPIC_OR_PARTITION
-        return self.replicas.led(known.id, index)
+        return self.replicas.led(known.id, index, epoch)
 
     def led_indexes(self, topic: str) -> list[int]:
         """Which partitions of a topic this node leads."""

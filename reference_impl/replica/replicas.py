@@ -215,8 +215,8 @@ class Replicas:
 
     # Leading
 
-    def led(self, topic_id: uuid.UUID, index: int) -> Partition | int:
-        """The partition if this broker leads it, else the error that says why not."""
+    def led(self, topic_id: uuid.UUID, index: int, epoch: int = -1) -> Partition | int:
+        """The partition if this broker leads it, else why not; a follower looks at the epoch before it says 6."""
         topic = self._node.topics.by_id(topic_id)
         if topic is None:
             return errors.UNKNOWN_TOPIC_ID
@@ -224,7 +224,9 @@ class Replicas:
         if partition is None:
             known = 0 <= index < topic.partitions
             return errors.NOT_LEADER_OR_FOLLOWER if known else errors.UNKNOWN_TOPIC_OR_PARTITION
-        return partition if partition.leading is not None else errors.NOT_LEADER_OR_FOLLOWER
+        if partition.leading is None:
+            return partition.check_epoch(epoch) or errors.NOT_LEADER_OR_FOLLOWER
+        return partition
 
     def session(self, replica: int, broker_epoch: int, session_id: int, session_epoch: int) -> FollowerSession | int:
         """The fetch session of a follower: a new one for epoch 0; an error if the one it means is not there."""
