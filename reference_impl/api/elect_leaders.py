@@ -50,7 +50,8 @@ def _result(node: Broker, name: str, index: int, *, unclean: bool) -> dict[str, 
         error = errors.UNKNOWN_TOPIC_OR_PARTITION
     else:
         error = node.controller.elect(topic, index, unclean=unclean)
-        _ = [node.controller.elect(topic, n, unclean=True) for n in range(topic.partitions * bugs.on("B165") * unclean)]
+        for other in range(topic.partitions) if unclean and bugs.on("B165") else ():
+            node.controller.elect(topic, other, unclean=True)
     if error == errors.ELECTION_NOT_NEEDED and bugs.on("H10"):
         error = errors.NONE
     return {"partition_id": index, "error_code": error, "error_message": _WHY.get(error)}

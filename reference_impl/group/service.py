@@ -94,7 +94,8 @@ class GroupService:
             del self._groups[name]
             self._alarms.drop(name)
         for beside in self._groups.values() if bugs.on("B174") else ():
-            self._carry_out(beside, given_up(beside)) if isinstance(beside, ClassicGroup) else None
+            if isinstance(beside, ClassicGroup):
+                self._carry_out(beside, given_up(beside))
         if bugs.on("B92"):
             self._alarms.cancel()
 

@@ -75,7 +75,8 @@ class Partition:
                 self.led_since = self.led_since if leads_on else placement.leader_epoch
                 if taken_over:
                     self._taking_over(mark_before)
-                    self._watchers -= self._watchers if bugs.on("B170") else set()
+                    if bugs.on("B170"):
+                        self._watchers.clear()
                 end = self.log.end_offset
                 if not bugs.on("L02"):
                     self.log.epochs.assign(placement.leader_epoch, end)
