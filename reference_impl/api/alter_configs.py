@@ -133,5 +133,6 @@ def _combined(resource: Resource, configs: dict[str, str], entry: Struct) -> str
         away = named[:1] if bugs.on("Z06") else named
         items = [item for item in items if item not in away]
     if len(combined := ",".join(items)) > LONGEST and not bugs.on("Z08"):
-        return WrongSetting(errors.INVALID_CONFIG, f"The configuration value cannot exceed {LONGEST} characters.")
+        code = errors.UNKNOWN_SERVER_ERROR if bugs.on("B201") else errors.INVALID_CONFIG
+        return WrongSetting(code, f"The configuration value cannot exceed {LONGEST} characters.")
     return current if bugs.on("Z07") and not combined else combined

@@ -80,6 +80,7 @@ def heartbeat(
     if len(group.members) >= limits.max_size and not _is_of(group, request):
         return Refusal(errors.GROUP_MAX_SIZE_REACHED, f"The consumer group has {limits.max_size} members already.")
     changes: list[GroupChange] = []
+    assignor = group.assignor()
     found = _member(group, request, changes)
     if isinstance(found, Refusal):
         if ("session", request.member_id) in group.deadlines and bugs.on("D04"):
@@ -91,6 +92,7 @@ def heartbeat(
     group.put(updated)
     other_pattern = updated.regex != found.regex or (request.regex is not None and bugs.on("B50"))
     wishes_others = updated.names != found.names or (other_pattern and not bugs.on("W13"))
+    wishes_others |= group.assignor() != assignor and not bugs.on("B200")
     _refresh(group, topics, changes, bump=wishes_others and not (_came_back(found) and bugs.on("V12")))
     owned = request.owned
     if group.epoch > group.assignment_epoch:

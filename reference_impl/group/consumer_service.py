@@ -64,7 +64,7 @@ class ConsumerGroups:
     def heartbeat(self, group_id: str, request: Heartbeat) -> Beat | Refusal:
         """Every kind of heartbeat; what it changes is in the log when this returns."""
         leaves = request.epoch in (LEFT, LEFT_FOR_A_WHILE)
-        group = self._made(group_id, joins=request.epoch == 0)
+        group = self._made(group_id, request.epoch == 0, request.instance_id)
         if group is None:
             return Refusal(errors.GROUP_ID_NOT_FOUND, self._absent(group_id))
         if leaves:
@@ -105,13 +105,14 @@ class ConsumerGroups:
 
     # -- groups --------------------------------------------------------------------------------------------------
 
-    def _made(self, group_id: str, *, joins: bool) -> ConsumerGroup | None:
+    def _made(self, group_id: str, joins: bool, instance_id: str | None) -> ConsumerGroup | None:
         """The group; a first member makes it, also in the place of an empty classic one."""
         found = self._groups.get(group_id)
         if isinstance(found, ConsumerGroup):
             return found
         empty = found is None or (found.state is GroupState.EMPTY and not found.pending)
-        return ConsumerGroup(group_id) if joins and empty else None
+        replaces = found is not None and instance_id in found.static and bugs.on("B202")
+        return ConsumerGroup(group_id) if joins and (empty or replaces) else None
 
     def _adopt(self, group: ConsumerGroup) -> None:
         before = self._groups.get(group.group_id)
