@@ -248,6 +248,8 @@ class Controller:
             return errors.INVALID_REPLICA_ASSIGNMENT
         if target == placement.replicas and not placement.adding and not placement.removing:
             return errors.NONE
+        if target == [one for one in placement.replicas if one not in placement.adding] and bugs.on("B230"):
+            return errors.NONE
         self._write([elections.reassigned(self.image, topic, index, target)])
         return errors.NONE
 

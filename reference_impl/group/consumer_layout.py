@@ -171,7 +171,7 @@ def _progress(member: ConsumerMember, value: Struct) -> ConsumerMember:
         previous_epoch=value.member_epoch if bugs.on("D78") else value.previous_member_epoch,
         progress=MemberState(value.state),
         assigned=_parts(value.assigned_partitions),
-        revoking=_parts(value.partitions_pending_revocation),
+        revoking=_parts(() if bugs.on("B233") else value.partitions_pending_revocation),
         since=since,
     )
 

@@ -106,7 +106,8 @@ class Leading:
 
     def low_watermark(self, log_start: int, alive: Container[int]) -> int:
         """Below it no living replica holds a record; -1 before each of them has told where its log begins (KIP-107)."""
-        starts = [progress.start_offset for one, progress in self.followers.items() if one in alive]
+        counted = self.isr.intersection(self.followers) if bugs.on("B231") else self.followers
+        starts = [self.followers[one].start_offset for one in counted if one in alive]
         return min([log_start, *(sorted(starts)[-1:] if bugs.on("B45") else starts)])
 
     def under_min_isr(self, min_isr: int) -> bool:
