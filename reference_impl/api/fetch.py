@@ -210,7 +210,8 @@ def _read(
             part.preferred_read_replica = better
             reading.failed = reading.failed or not bugs.on("K43")
         else:
-            part = _data(partition, wanted, request, room, at_least_one=reading.size == 0, woken=woken)
+            at_least_one = reading.size == 0 or bugs.on("B207")
+            part = _data(partition, wanted, request, room, at_least_one=at_least_one, woken=woken)
             if reading.counted + len(part.records) < request.min_bytes:
                 reading.counted += _cut(partition, wanted, request, room, part.records)
             if context.version >= _FOLLOWERS_SERVE_SINCE and request.rack_id and bugs.on("R11"):
