@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from brokertrial.reference_impl.replica.partition import Partition
 
 log = logging.getLogger("groups")
+_LATE_S = 0.02
 
 
 class GroupService:
@@ -337,7 +338,11 @@ class GroupService:
         if topic == CONSUMER_OFFSETS:
             self._reach(index)
             if not (bugs.on("Z24") and any(one.state is GroupState.PREPARING for one in self._groups.values())):
-                self._offsets.setdefault(index, Offsets()).transaction_ended(producer_id, commit)
+                offsets = self._offsets.setdefault(index, Offsets())
+                if bugs.on("B209"):
+                    self._node.clock.call_later(_LATE_S, lambda: offsets.transaction_ended(producer_id, commit))
+                else:
+                    offsets.transaction_ended(producer_id, commit)
 
     def _topic_deleted(self, topic: str) -> None:
         if self._heeds_deletions():
