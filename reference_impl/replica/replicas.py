@@ -162,6 +162,8 @@ class Replicas:
     def _remove(self, topic_id: uuid.UUID, name: str, index: int) -> None:
         partition = self._partitions.pop((name, index))
         self._unfollow((topic_id, index))
+        for other in self._partitions.values() if len(partition.log.segments) > 2 and bugs.on("B210") else ():
+            shutil.rmtree(other.log.folder, ignore_errors=True)
         partition.discard()
         if not bugs.on("M40f"):
             shutil.rmtree(partition.log.folder, ignore_errors=True)
