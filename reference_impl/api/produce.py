@@ -214,6 +214,8 @@ def _append(request: Struct, name: str | None, part: Struct, context: Context) -
         return _rejected(part.index, rejected, partition)
     if bugs.on("M01b"):
         return _failed(part.index, errors.INVALID_RECORD)
+    if _is_transactional(part.records) and part.records[22] & 0x07 and bugs.on("B208"):
+        return _failed(part.index, errors.UNKNOWN_SERVER_ERROR)
     answer = _Partition(
         index=part.index,
         error_code=errors.NONE,
