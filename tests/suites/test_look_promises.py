@@ -63,6 +63,13 @@ def test_the_look_accuses_of_what_it_looked_at() -> None:
     assert (result.verdict, result.case, result.level) == (Verdict.FAIL, CASE.id, CASE.level)
 
 
+def test_what_the_case_itself_found_accuses_of_what_that_breaks() -> None:
+    own = Failure("statement:Produce:it succeeded", "Produce v13: it must be refused", guarantees=("idem-005",))
+    for failures, broken in (((own,), ("idem-005",)), ((own, LOOKED), ("idem-005", "txn-026"))):
+        result = of_its_own(failing(*failures))
+        assert (result.guarantees, result.statement) == (broken, CASE.statement)
+
+
 def test_what_the_case_itself_found_accuses_of_its_own() -> None:
     own = Failure("statement:Produce:it succeeded", "Produce v13: it succeeded; it must be refused")
     both = failing(own, LOOKED)
