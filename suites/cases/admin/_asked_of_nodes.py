@@ -21,11 +21,14 @@ from brokertrial.suites.cases.admin._seen_at_nodes import (
     topics_shown,
 )
 from brokertrial.suites.probe.admin import BROKER, TOPIC
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 BY_ID, FENCED_SINCE, MANY = 12, 2, 2000
 LIMIT, STAMPS, LARGE = "max.message.bytes", "message.timestamp.type", "x" * 4000
+TOPICS, EPOCHS = ("adm-001", "adm-006", "adm-007"), ("repl-007",)
+"""What is broken where topics are not shown as they are, and where leaders or epochs are not."""
 OF_THE_CLUSTER = [*sorted(BROKER_VALUES), POLICY]
 
 
@@ -129,15 +132,15 @@ class AskedCluster(ClusterOfChanges):
                 where = f"node {node} shows {row.name}-{part.partition_index} led by {part.leader_id}"
                 newest = self.epochs.setdefault((node, *of), part.leader_epoch)
                 if part.leader_epoch < newest:
-                    self.history.back.append((answer, f"{where} in epoch {part.leader_epoch}, and had shown {newest}"))
+                    said = f"{where} in epoch {part.leader_epoch}, and had shown {newest}"
+                    self.history.back.append((answer, said, EPOCHS))
                 self.epochs[node, *of] = max(newest, part.leader_epoch)
                 if part.leader_id == NO_NODE:
                     continue
                 first = self.leaders.setdefault((*of, part.leader_epoch), part.leader_id)
                 if first != part.leader_id:
-                    self.history.back.append(
-                        (answer, f"{where} in epoch {part.leader_epoch}, which is that of {first}")
-                    )
+                    said = f"{where} in epoch {part.leader_epoch}, which is that of {first}"
+                    self.history.back.append((answer, said, EPOCHS))
 
     # what all must agree on
 
@@ -152,13 +155,16 @@ class AskedCluster(ClusterOfChanges):
 
     def _topics_are_so(self, node):
         names = self._names()
-        for ask in (self._all, partial(self._by_id, every=True), self._in_pages):
+        by_id = partial(self._by_id, every=True)
+        for ask, broken in ((self._all, TOPICS), (by_id, ("prot-018",)), (self._in_pages, TOPICS)):
             answer, facts = ask(node)
-            self.history.must_be_now(answer, node, facts)
+            with breaks(*broken):
+                self.history.must_be_now(answer, node, facts)
             for row in answer.struct.topics:
                 if row.name in self.there and row.name in names:
                     self._must_be_led(answer, node, row)
 
+    @breaks("kraft-005")
     def _must_be_led(self, answer, node, row):
         for part in row.partitions:
             replicas = part.replica_nodes
@@ -175,6 +181,7 @@ class AskedCluster(ClusterOfChanges):
             answer.must(right, f"{where}, led by {part.leader_id}; {living} are alive and in sync")
             answer.must(part.error_code == code, f"{where} with the error {part.error_code}; it must be {code}")
 
+    @breaks("repl-007")
     def _must_agree(self):
         shown = {}
         for node in self.alive:
@@ -191,6 +198,7 @@ class AskedCluster(ClusterOfChanges):
                 said = f"of {key} node {first} shows leader and epoch {rows[key]}, node {node} {others.get(key)}"
                 self.wire.must(others.get(key) == rows[key], said)
 
+    @breaks("adm-008", "adm-009")
     def _settings_are_so(self, node):
         """The topics' own ones, and those that they have from the brokers."""
         answer = self._described(node, dict.fromkeys(self._names()))
@@ -206,11 +214,10 @@ class AskedCluster(ClusterOfChanges):
                 value, source = self._in_force(own, each.name, node)
                 right = source is None or (each.value, each.config_source) == (value, source)
                 own_source = each.config_source in (OF_TOPIC, OF_BROKER, OF_ALL)
-                answer.must(
-                    right and (source is not None or not own_source),
-                    f"node {node} shows {each.name} of {row.resource_name} as {each.value} of source "
-                    f"{each.config_source}; it must be {value} of {source}",
-                )
+                said = f"node {node} shows {each.name} of {row.resource_name} as {each.value} of source"
+                with breaks("adm-008", "adm-010"):
+                    right = right and (source is not None or not own_source)
+                    answer.must(right, f"{said} {each.config_source}; it must be {value} of {source}")
 
     def _in_force(self, own, key, node):
         """The value of a topic's setting at a node, and where it comes from; None where nothing was set."""
@@ -224,6 +231,7 @@ class AskedCluster(ClusterOfChanges):
                 return settings[name], source
         return None, None
 
+    @breaks("adm-008", "adm-009")
     def _brokers_are_so(self, node):
         rows = [
             {"resource_type": BROKER, "resource_name": name, "configuration_keys": OF_THE_CLUSTER}
@@ -233,19 +241,21 @@ class AskedCluster(ClusterOfChanges):
         for row in answer.struct.results:
             self.history.must_be_now(answer, node, brokers_settings_shown(row, OF_THE_CLUSTER))
 
+    @breaks("adm-012")
     def _cluster_is_so(self, node):
         """Metadata and DescribeCluster: who is there; with the fenced ones, who is not."""
         named = self.wire.metadata(to=node).must_succeed()
         found = sorted(row.node_id for row in named.struct.brokers)
-        named.must(found == self.alive, f"node {node} shows the brokers {found}; {self.alive} are alive")
+        with breaks("kraft-005"):
+            named.must(found == self.alive, f"node {node} shows the brokers {found}; {self.alive} are alive")
         answer = self.wire.describe_cluster(to=node).must_succeed()
         listed = sorted(row.broker_id for row in answer.struct.brokers)
         answer.must(listed == found, f"node {node} describes the brokers {listed}; its Metadata shows {found}")
         for each in (named, answer):
-            each.must_have("cluster_id", self.cluster_id)
-            each.must(
-                each.struct.controller_id in found, f"node {node} names {each.struct.controller_id} as controller"
-            )
+            controller = each.struct.controller_id
+            with breaks("prot-015"):
+                each.must_have("cluster_id", self.cluster_id)
+                each.must(controller in found, f"node {node} names {controller} as controller")
         if FENCED_SINCE in self.wire.versions("DescribeCluster"):
             every = self.wire.ask(request("DescribeCluster", include_fenced_brokers=True), to=node).must_succeed()
             fenced = {row.broker_id: row.is_fenced for row in every.struct.brokers}
@@ -254,6 +264,7 @@ class AskedCluster(ClusterOfChanges):
 
     # what is in force
 
+    @breaks("adm-001")
     def write(self):
         """A record to each partition that is led: it goes where the log of this very topic ends. A large one to one of
         each topic is taken where the limit in force at its leader allows it, and has the time that is in force."""
@@ -264,6 +275,7 @@ class AskedCluster(ClusterOfChanges):
                     self._send(one, index, "").must_succeed()
             self._must_be_in_force(one, self.rng.choice(sorted(one.values)))
 
+    @breaks("adm-006", "adm-007")
     def _send(self, one, index, padding):
         """What is not refused as too large lies where the log ended."""
         self.number += 1
@@ -275,6 +287,7 @@ class AskedCluster(ClusterOfChanges):
             one.values[index].append(value)
         return answer
 
+    @breaks("adm-010")
     def _must_be_in_force(self, one, index):
         if not set(one.state.placed[index]) & set(self.alive):
             return
@@ -295,6 +308,7 @@ class AskedCluster(ClusterOfChanges):
             return limited and answer.error
         return stamps is None or (answer.log_append_time >= 0) == (stamps == "LogAppendTime")
 
+    @breaks("adm-006", "adm-007")
     def must_hold_everything(self):
         """In each partition is what was written to it in the life of this topic."""
         for name, one in self.there.items():

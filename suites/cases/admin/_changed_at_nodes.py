@@ -12,7 +12,7 @@ from brokertrial.suites.cases.admin._seen_at_nodes import (
     topic_key,
 )
 from brokertrial.suites.probe.admin import APPEND, BROKER, DELETE, SET, SUBTRACT, TOPIC
-from brokertrial.suites.probe.failures import NoResponse
+from brokertrial.suites.probe.failures import NoResponse, breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import ZERO_UUID, request
 
@@ -94,6 +94,7 @@ class ClusterOfChanges:
 
     # topics
 
+    @breaks("adm-002")
     def _make(self, node, trial, on=None):
         """`on`: one topic more, on this node alone."""
         rng, rows = self.rng, []
@@ -136,6 +137,7 @@ class ClusterOfChanges:
         nowhere = any(set(ids) <= {self.away} for ids in (row.change.placed or {}).values())
         return row._replace(error=NOWHERE, change=None) if nowhere else row
 
+    @breaks("adm-001")
     def _learnt(self, node, row, result):
         """The topic that was made, as the node that was asked shows it."""
         made, old = row.change, self.gone.get(row.name, ())
@@ -157,6 +159,7 @@ class ClusterOfChanges:
 
         return self.wire.until(shown, within=WITHIN_S, what=f"node {node}, which was asked, shows {name} as it is now")
 
+    @breaks("adm-006")
     def _delete(self, node, trial):
         rng = self.rng
         chosen = rng.sample(sorted(self.there), min(max(len(self.there) - 2, 0), rng.choice((1, 1, 2))))
@@ -177,6 +180,7 @@ class ClusterOfChanges:
         self.wire.deleted_topics.update(chosen)
         self._changed({topic_key(name): ABSENT for name in chosen})
 
+    @breaks("adm-007")
     def _grow(self, node, trial):
         rng, rows = self.rng, []
         for name in rng.sample(sorted(self.there), min(len(self.there), 2)):
@@ -262,6 +266,7 @@ class ClusterOfChanges:
             rows = [_resource(BROKER, name, [_set(key, value)])]
             self._set(node, trial, "IncrementalAlterConfigs", rows, {}, {name: {**self.brokers[name], key: value}})
 
+    @breaks("adm-009")
     def _set(self, node, trial, api, rows, of_topics, of_brokers=None):
         self.rng.shuffle(rows)
         answer = self._ask(node, api, resources=[row.fields for row in rows], validate_only=trial)
@@ -304,6 +309,7 @@ class ClusterOfChanges:
         if after:
             self.history.changed(after)
 
+    @breaks("adm-016")
     def _ask(self, node, api, **fields):
         if api not in ("IncrementalAlterConfigs", "AlterConfigs"):
             fields["timeout_ms"] = 1000 * TAKES_S

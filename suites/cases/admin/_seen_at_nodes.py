@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from brokertrial.suites.cases.admin._requests import VALUES
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 
 OF_TOPIC, OF_BROKER, OF_ALL = 1, 2, 3
@@ -13,6 +14,10 @@ OF_TOPIC, OF_BROKER, OF_ALL = 1, 2, 3
 ABSENT, NO_NODE, IDS_SINCE = None, -1, 10
 ALONE = {"min.insync.replicas": "1"}
 KEYS = (*sorted(VALUES), *ALONE)
+NEVER_SO = ("adm-004", "adm-016")
+"""What is shown was refused, only validated, or half done."""
+UNDONE = ("kraft-006",)
+"""What is shown was so before a change that is acknowledged, and seen."""
 Key = tuple[str, str]
 
 
@@ -58,8 +63,8 @@ class ClusterHistory:
         self.states: list[dict[Key, tuple[Any, ...]]] = [{}]
         self.shown: dict[tuple[int, str], int] = {}
         """(node, of what) -> the first state that it can have shown last."""
-        self.back: list[tuple[Any, str]] = []
-        """What a node showed although it had shown what came later."""
+        self.back: list[tuple[Any, str, tuple[str, ...]]] = []
+        """What a node showed although it had shown what came later, and what that breaks."""
 
     def changed(self, after: dict[Key, Any]) -> None:
         """What one request did."""
@@ -87,13 +92,15 @@ class ClusterHistory:
             first = self.shown.get((node, channel), 0)
             found = next((n for n in range(first, len(self.states)) if self._fits(n, group)), None)
             if found is None:
-                self.back.append((answer, f"node {node} shows {self._why(first, group)}"))
+                why, broken = self._why(first, group)
+                self.back.append((answer, f"node {node} shows {why}", broken))
                 return
             self.shown[node, channel] = found
 
     def must_not_have_gone_back(self) -> None:
-        for answer, sentence in self.back:
-            answer.must(False, sentence)
+        for answer, sentence, broken in self.back:
+            with breaks(*broken):
+                answer.must(False, sentence)
 
     def must_be_now(self, answer: Any, node: int, facts: list[ShownFact]) -> None:
         """An answer is what is so."""
@@ -109,14 +116,15 @@ class ClusterHistory:
     def _holds(self, state: int, fact: ShownFact) -> bool:
         return any(fact.holds(each) for each in self.states[state].get(fact.key, (ABSENT,)))
 
-    def _why(self, first: int, facts: list[ShownFact]) -> str:
+    def _why(self, first: int, facts: list[ShownFact]) -> tuple[str, tuple[str, ...]]:
         later = range(first, len(self.states))
         for fact in facts:
             if not any(self._holds(n, fact) for n in range(len(self.states))):
-                return f"{fact.said}; it was never so, and is {words(self.now.get(fact.key))}"
+                return f"{fact.said}; it was never so, and is {words(self.now.get(fact.key))}", NEVER_SO
             if not any(self._holds(n, fact) for n in later):
-                return f"{fact.said}, as it was before what this node has shown already"
-        return f"{'; '.join(fact.said for fact in facts)}: that was not so at any one time since it showed what it has"
+                return f"{fact.said}, as it was before what this node has shown already", UNDONE
+        said = "; ".join(fact.said for fact in facts)
+        return f"{said}: that was not so at any one time since it showed what it has", UNDONE
 
 
 def words(state: Any) -> str:

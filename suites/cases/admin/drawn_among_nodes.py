@@ -4,6 +4,7 @@ from brokertrial.suites.case import case
 from brokertrial.suites.cases.admin._asked_of_nodes import AskedCluster
 from brokertrial.suites.cases.admin._changed_at_nodes import WITHIN_S
 from brokertrial.suites.probe.apart import apart
+from brokertrial.suites.probe.failures import breaks
 
 TURNS, AWAY_TURNS = 9, 7
 FIRST = ("make", "change", "grow")
@@ -71,6 +72,7 @@ def _steps(cluster, turns, first=()):
             cluster.look()
 
 
+@breaks("kraft-005")
 def _while_away(cluster, node):
     """The others decide."""
     cluster.away = node
@@ -118,6 +120,7 @@ def _cut_off(cluster, nodes, node):
     _back(cluster, node)
 
 
+@breaks("kraft-005")
 def _back(cluster, node):
     """Its first answers are of what was so, too."""
     cluster.cut = cluster.away = None
