@@ -12,6 +12,7 @@ from brokertrial.suites.probe.coordinator_writes import (
     make_coordinator_write,
     names_in,
 )
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -38,6 +39,7 @@ class GroupsAmongNodes(AskedGroups):
         self._modern(self.names[-1])
         rng.shuffle(self.names)
 
+    @breaks("grp-016")
     def joins(self, group):
         """A classic member, which the group's offsets are for now."""
         self.gone.discard(group)
@@ -47,10 +49,12 @@ class GroupsAmongNodes(AskedGroups):
         member.sync({member.id: b"all"}).must_bring(b"all")
         self.members[group] = member
 
+    @breaks("grp-016")
     def leaves(self, group):
         """The last member is gone, and the offsets stay."""
         self.members.pop(group).leave().must_succeed()
 
+    @breaks("grp-016")
     def _modern(self, group):
         if not self.wire.versions("ConsumerGroupHeartbeat") or not self.wire.features.get("group.version", 0):
             return
@@ -76,9 +80,11 @@ class GroupsAmongNodes(AskedGroups):
         puts, refused = self.drawn((-1, 0, 7, 2**31 - 1) if version >= 6 else (-1,), places)
         self.wire.will_make(self.wire.made_groups, group)
         asked = request("OffsetCommit", group_id=group, topics=self._rows(puts, refused), **self._as_member(group))
-        self._ask(group, asked, version, puts, refused)
+        with breaks("cmt-001" if group in self.members else "cmt-012"):
+            self._ask(group, asked, version, puts, refused)
         self.force[group] |= puts
 
+    @breaks("txn-012")
     def stage(self, number, group, places=None):
         """Of a group that is there from now on."""
         self.gone.discard(group)
@@ -92,6 +98,7 @@ class GroupsAmongNodes(AskedGroups):
         else:
             self._refused(group, OTHER)
 
+    @breaks("cmt-012")
     def _refused(self, group, which):
         version, places = self._commit_version(group), self.rng.sample(self.there(), 2)
         who = {"member_id": "other", "generation_id_or_member_epoch": 1}
@@ -113,17 +120,20 @@ class GroupsAmongNodes(AskedGroups):
         )
         self._must_all_be(answer, places, codes, f"{group}, which it may not")
 
+    @breaks("txn-012")
     def begun_anew(self, number):
         """A producer begins anew, which aborts what it has staged."""
         self.producers[number].start()
         self.staged[number] = {}
         self.wire.eventually(self.must_be_returned_either_way, within=WITHIN_S)
 
+    @breaks("grp-016")
     def beat(self):
         """Each member is a member still."""
         for group, member in self.members.items():
             (member.beat if self._is_modern(group) else member.heartbeat)().must_succeed()
 
+    @breaks("grp-021")
     def deleted(self, group):
         """DeleteGroups that names others too: what may not go, or is coordinated elsewhere, stays."""
         if any(group == one for staged in self.staged for one, _ in staged) and not (self.buries and self.force[group]):
@@ -152,6 +162,7 @@ class GroupsAmongNodes(AskedGroups):
         self.gone.add(group)
         self._is_kept(group)
 
+    @breaks("cmt-014")
     def delete(self, group, places, buries):
         super().delete(group, places, buries)
         self._is_kept(group)

@@ -10,6 +10,7 @@ from brokertrial.suites.cases.commits.drawn_over_restarts import (
     _wanted,
 )
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -30,6 +31,24 @@ class AskedGroups(FollowedGroups):
         """The coordinator of 4.0 (KAFKA-14505): what is deleted takes along what is staged for it, and stable offsets
         are refused for what a transaction has staged alone. The one before refuses them for any commit under way
         (GroupMetadata.hasPendingOffsetCommitsForTopicPartition)."""
+
+        self.ends = False
+        """Whether a transaction has just ended, so that its offsets are what is looked at."""
+
+    @breaks("txn-012")
+    def end(self, number, commit):
+        self.ends = True
+        super().end(number, commit)
+        self.ends = False
+
+    def must_be_returned(self, group, version, places, stable):
+        with self._broken(group, stable):
+            super().must_be_returned(group, version, places, stable)
+
+    def _broken(self, group, stable):
+        """By offsets that are not as they must be: what is staged hides them where stable ones are asked for."""
+        staged = stable and any(one == group for each in self.staged for one, _ in each)
+        return breaks("txn-012") if staged or self.ends else breaks("cmt-001", "cmt-002")
 
     def _as_member(self, group, wrong=0):
         member = self.members.get(group)
@@ -64,6 +83,7 @@ class AskedGroups(FollowedGroups):
 
     # what is asked
 
+    @breaks("prot-019")
     def must_be_refused_elsewhere(self, group, node, every=False):
         """A node that does not coordinate the group: it changes nothing, shows nothing, and names what was asked."""
         kinds = [self._commit_at, self._stage_at, self._delete_at, self._deletion_at, self._fetch_at, self._beat_at]
@@ -124,6 +144,7 @@ class AskedGroups(FollowedGroups):
     def _fetch_at(self, group, node, places):
         self._refused_fetch(group, node, places, *self.rng.choice(self.questions()))
 
+    @breaks("prot-019", "cmt-004")
     def must_refuse_every_question(self, group, node):
         """OffsetFetch in each form and version, of a group that another node coordinates."""
         for question in self.questions():
@@ -134,6 +155,7 @@ class AskedGroups(FollowedGroups):
         row = answer.struct.groups[0] if version >= SEVERAL_SINCE else answer.struct
         self._must_say_nothing(answer, row, group, places, version)
 
+    @breaks("prot-019", "cmt-004")
     def _must_say_nothing(self, answer, row, group, places, version):
         """An error for the group where the version has one, else for each partition, and no offset of any."""
         shown = as_returned(row, version, self._names() if version >= IDS_SINCE else {})
@@ -143,6 +165,7 @@ class AskedGroups(FollowedGroups):
             f"it says {codes} and {shown} of {group}, which another node coordinates",
         )
 
+    @breaks("cmt-016")
     def must_be_returned_together(self, node):
         """One request for several groups at a drawn node: its own are answered for, and the others are refused."""
         versions = [each for each in self.wire.versions("OffsetFetch") if each >= SEVERAL_SINCE]
@@ -178,7 +201,8 @@ class AskedGroups(FollowedGroups):
                 code = rows[group].error_code
                 answer.must(code == errors.STALE_MEMBER_EPOCH, f"of an epoch to come of {group} it says {code}")
             else:
-                self._must_be(answer, rows[group], group, version, places[group], stable)
+                with self._broken(group, stable):
+                    self._must_be(answer, rows[group], group, version, places[group], stable)
 
     def _look_up(self, groups):
         for group in groups:
@@ -223,6 +247,7 @@ class AskedGroups(FollowedGroups):
         right = found.keys() == set(places) and set(found.values()) <= set(codes)
         answer.must(right, f"the error codes are {found}; each of {places} must be refused with {codes}: {whose}")
 
+    @breaks("prot-019")
     def must_be_known_to_all(self):
         """Who coordinates, what each coordinator lists, and each form of each question, asked of every node."""
         nodes = self.coordinators()
@@ -240,8 +265,8 @@ class AskedGroups(FollowedGroups):
             there = {row.group_id for row in listed.struct.groups}
             wanted = {one for one, at in nodes.items() if at == node and (self.force[one] or one in self.members)}
             wrong = {one for one in nodes if nodes[one] != node or one in self.gone} & there
-            listed.must(
-                wanted <= there and not wrong, f"node {node} lists {wrong} too, and not {wanted - there}", "groups"
-            )
+            with breaks("grp-016", "grp-020"):
+                what = f"node {node} lists {wrong} too, and not {wanted - there}"
+                listed.must(wanted <= there and not wrong, what, "groups")
             self.must_be_returned_together(node)
         self.must_be_returned_in_every_version()

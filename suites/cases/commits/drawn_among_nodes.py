@@ -11,6 +11,7 @@ from brokertrial.suites.cases.replication._handing_over import STATE_TOPIC, hand
 from brokertrial.suites.cases.replication._led_in_turn import comes_to_lead, shown
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S, reassign
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, make_coordinator_write
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire.messages import request
 
@@ -152,6 +153,7 @@ class AmongCoordinators:
         hand_over(self.wire, STATE_TOPIC, row.leader_id, self.rng.choice(self._others(row.leader_id)))
         self._settled()
 
+    @breaks("grp-016")
     def is_away(self, how):
         """A coordinator is gone for some steps."""
         _, node, _ = self._drawn()
@@ -172,6 +174,7 @@ class AmongCoordinators:
         await_leaders(self.wire)
         self._settled()
 
+    @breaks("grp-016")
     def _is_led(self, index, order, *, meanwhile=True):
         """The replicas of a partition of the log are these, and the first of them leads; commits go on meanwhile."""
         reassign(self.wire, {OFFSETS_TOPIC: order}, self.wire.controller, index)
@@ -206,6 +209,7 @@ class AmongCoordinators:
     def _alive(self):
         return self._others(self.away)
 
+    @breaks("prot-019", "grp-016")
     def _settled(self):
         """Who coordinates is asked again, until it has written (suites/probe/coordinator_writes.py)."""
         for kind, key in self.wire.known_coordinators:

@@ -3,6 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.compaction.survivors import HOUR_MS, WITHIN_S, cleanable, facts
 from brokertrial.suites.probe import COMMITTED, batch
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire.records import Record
 
 KEYS = [b"", b"\0", b"k", b"k0", b"K0", b"k0\0", b"k" * 300, b"\xff", b"\xfe\xff"]
@@ -49,7 +50,7 @@ def what_is_left_is_what_was_written(wire, topic_of, rng):
 
 @case(
     "compaction/every-byte-after-a-stop",
-    guarantees=[*GUARANTEES, "comp-010"],
+    guarantees=GUARANTEES,
     apis=APIS,
     needs=[*NEEDS, "leaders", "terminate", "restart"],
     detects=["M36a", "M36b", "M36e"],
@@ -121,6 +122,7 @@ class CleanedLog:
             for _ in range(rng.randint(1, 6))
         ]
 
+    @breaks("prod-001")
     def _written(self, who, records):
         codec = self.rng.choice(CODECS)
         if who == "transactional":
@@ -135,6 +137,7 @@ class CleanedLog:
             sent = self.wire.produce(self.topic, batch(records=records, compression=codec))
         self._grown(sent.must_be_at(self.end), len(records))
 
+    @breaks("txn-004")
     def _ended(self, *, commit):
         (self.transactional.commit() if commit else self.transactional.abort()).must_succeed()
         if not commit:
@@ -161,6 +164,7 @@ class CleanedLog:
 
     # -- what is left ----------------------------------------------------------------------------------------
 
+    @breaks("comp-006")
     def must_be_left(self):
         """Once it is cleaned: the right records, each as it was, in batches that are what they were."""
         left = self._cleaned()
@@ -172,8 +176,9 @@ class CleanedLog:
         if self.again:
             made, base = self.again
             there = base in {part.header.base_offset for part in left.batches}
-            left.must(there, f"the newest batch of the idempotent producer, at offset {base}, is gone")
-            self.wire.produce(self.topic, made).must_be_at(base)
+            with breaks("idem-007"):
+                left.must(there, f"the newest batch of the idempotent producer, at offset {base}, is gone")
+                self.wire.produce(self.topic, made).must_be_at(base)
         self.must_be_found()
 
     def _kept(self):
@@ -187,17 +192,27 @@ class CleanedLog:
         while wire.now_ms() < began + 1_000 * (WITHIN_S + wire.slack_s):
             left = wire.read_all(self.topic)
             missing = sorted(set(kept) - set(left.offsets))
-            left.must(not missing, f"the offsets {missing} are gone; they are the latest of their keys")
+            with breaks(*self._broken_without(missing)):
+                left.must(not missing, f"the offsets {missing} are gone; they are the latest of their keys")
             if left.offsets == kept:
                 return left
             wire.fetch(self.topic, offset=self.end, max_wait_ms=500, min_bytes=1)
         never = f"not all was cleaned within {WITHIN_S} s; compaction/cleaned-at-all decides whether that is a failure"
         return wire.not_applicable(never, "too-slow-here")
 
+    @breaks("comp-006")
+    def _broken_without(self, missing):
+        """Those may have been cleaned while they were in a transaction, or are tombstones."""
+        bases = {base for base, part in self.batches.items() if part.header.is_transactional}
+        open_once = any(base <= at <= self.batches[base].header.last_offset for at in missing for base in bases)
+        tombstones = any(self.records[at].value is None for at in missing)
+        return ("comp-001", *(["comp-003"] if tombstones else []), *(["comp-011"] if open_once else []))
+
     def _must_be_as_before(self, left, part):
         header, where = part.header, f"the batch at {part.header.base_offset}"
         left.must(part.crc_ok(), f"{where} does not fit its checksum")
-        left.must(header.base_offset in self.batches, f"{where} was never written; {sorted(self.batches)} were")
+        with breaks("comp-002"):
+            left.must(header.base_offset in self.batches, f"{where} was never written; {sorted(self.batches)} were")
         was = self.batches[header.base_offset]
         found, wanted = ([getattr(each, name) for name in FACTS] for each in (header, was.header))
         left.must(found == wanted, f"{where} has {FACTS} {found}; it had {wanted}")
@@ -210,6 +225,7 @@ class CleanedLog:
         if len(held) == was.header.record_count and not header.has_delete_horizon:
             left.must(bytes(part.bytes) == bytes(was.bytes), f"{where} holds all that it held, in other bytes")
 
+    @breaks("comp-002")
     def must_be_found(self):
         """From each of some offsets, and by each of some times; whether a marker has a time that counts is open."""
         wire, kept = self.wire, self._kept()
@@ -217,17 +233,16 @@ class CleanedLog:
         wire.list_offsets(self.topic, at="earliest").must_name(offset=0)
         for at in sorted({0, *self.rng.sample(range(self.end), 8)}):
             due = [offset for offset in kept if offset >= at]
-            wire.read_all(self.topic, offset=at, isolation=COMMITTED).must_have_offsets(due)
+            with breaks("fetch-013"):
+                wire.read_all(self.topic, offset=at, isolation=COMMITTED).must_have_offsets(due)
         markers = [(base, one.header.max_timestamp) for base, one in self.batches.items() if one.header.is_control]
         times = [(offset, self.records[offset].timestamp) for offset in kept]
         for _, time in self.rng.sample(times, min(8, len(times))):
             found = [min(each for each, when in rows if when >= time) for rows in (times, sorted(times + markers))]
-            answer = wire.list_offsets(self.topic, at=time)
-            answer.must(
-                answer.offset in found,
-                f"at {time} offset {answer.offset} is named; it must be one of {found}",
-                "topics",
-            )
+            with breaks("offs-002"):
+                answer = wire.list_offsets(self.topic, at=time)
+                named = f"at {time} offset {answer.offset} is named; it must be one of {found}"
+                answer.must(answer.offset in found, named, "topics")
 
 
 ROW = "responses[0].partitions[0].records"
