@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire.records import Record
 
 CODECS = ("none", "gzip", "snappy", "lz4")
@@ -162,6 +163,7 @@ class DrawnLogs:
         self._sent(self.logs[0], second)
         self._plain(self.logs[0])
 
+    @breaks("fetch-002")
     def come_back(self, act):
         """The node is stopped or killed, and starts again: all that was acknowledged is there, and what is open is."""
         act(self.node)
@@ -169,6 +171,7 @@ class DrawnLogs:
             self.wire.await_topic(log.place[0])
         self._await_ends(self.logs)
 
+    @breaks("offs-001", "txn-004")
     def finish(self, number, commit):
         """The transaction of a producer ends, if it has one; each of its partitions gets one marker."""
         producer = self.producers[number]
@@ -202,6 +205,7 @@ class DrawnLogs:
         sent = producer.send(log.place[0], partition=log.place[1], records=records, compression=codec)
         self._taken(log, sent, records, codec, producer.id)
 
+    @breaks("prod-001")
     def _taken(self, log, sent, records, codec, producer):
         sent.must_be_at(log.end)
         stored = {"": codec, "uncompressed": "none"}.get(log.rewritten, log.rewritten)
@@ -228,6 +232,7 @@ class DrawnLogs:
         ]
 
 
+@breaks("fetch-002")
 def learn(wire, log):
     """Reads what is new, which must be what was sent; from then on these bytes are what every answer is held to."""
     read = wire.read_all(*log.place, offset=max(log.start, log.read))
@@ -243,13 +248,15 @@ def learn(wire, log):
     log.read = log.end
 
 
+@breaks("rec-001", "rec-002")
 def _must_be(wire, read, part, held, log):
     header, where = part.header, f"the batch at {held.base}"
     read.must(part.crc_ok(), f"{where} does not fit its checksum")
     if held.marker:
         kind = part.marker().kind if header.is_control else "no marker"
         ended, due = (kind, header.producer_id), (held.marker, held.producer)
-        read.must(ended == due, f"{where} is {ended}; it must be {due}")
+        with breaks("txn-006"):
+            read.must(ended == due, f"{where} is {ended}; it must be {due}")
         return
     found = (header.producer_id, header.is_transactional, header.timestamp_type)
     wanted = (held.producer, held.producer >= 0, "append" if log.stamped else "create")

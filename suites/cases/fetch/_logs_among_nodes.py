@@ -4,6 +4,7 @@ from brokertrial.suites.cases.fetch._drawn_logs import Held, Log
 from brokertrial.suites.cases.replication._led_in_turn import comes_to_lead
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.suites.probe import COMMITTED, batch
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire import errors
 
@@ -71,6 +72,7 @@ class LogsAmongNodes:
         self.turn += 1
         return [f"{self.turn}.{at}" for at in range(self.rng.randint(1, 3))]
 
+    @breaks("prod-001")
     def write(self, log):
         """A batch of no producer."""
         values = self._values()
@@ -85,6 +87,7 @@ class LogsAmongNodes:
         log.take_values(values)
         return lambda: sent.must_be_at(base)
 
+    @breaks("prod-001")
     def send(self, log, number):
         """A batch of a transaction."""
         producer, values = self.producers[number], self._values()
@@ -97,6 +100,7 @@ class LogsAmongNodes:
     def _mine(self, number):
         return [log for log in self.logs.values() if self.producers[number].id in log.open]
 
+    @breaks("offs-001", "txn-004")
     def end(self, number, commit):
         """A transaction ends, if there is one, in each of its partitions."""
         mine, who = self._mine(number), self.producers[number].id
@@ -169,6 +173,7 @@ class LogsAmongNodes:
         await_leaders(self.wire, of_all=True)
         self.settled()
 
+    @breaks("adm-006")
     def topic_goes(self):
         """The last topic is deleted, which no transaction is in."""
         topic = [*self.placed][-1]
@@ -198,6 +203,7 @@ class LogsAmongNodes:
 
     # until all know
 
+    @breaks("repl-007")
     def settled(self):
         """Each node knows who leads, who leads serves, and replicas have what they must."""
         for kind, key in self.wire.known_coordinators:
@@ -237,6 +243,7 @@ class LogsAmongNodes:
         asked = {"offset": log.end, "isolation": COMMITTED, "leader_epoch": log.now, "max_wait_ms": 0, **how}
         return self.wire.fetch(*log.place, to=node, retry=False, **asked)
 
+    @breaks("fetch-012")
     def await_end(self, log, node):
         """A follower knows the end, what is stable and where the log begins."""
 

@@ -1,6 +1,7 @@
 """Fetch sessions at any node, and what each step of them must return: exactly what changed since the one before."""
 
-from brokertrial.suites.cases.fetch.drawn import PLENTY, Row, _must_name_aborted
+from brokertrial.suites.cases.fetch.drawn import PLENTY, REFUSED, Row, _must_name_aborted
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.fetch_many import FetchedMany
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -17,14 +18,8 @@ class NodeSession:
     """A session at one node; `by_id` says how it names topics, which no step may change."""
 
     def __init__(self, among, node, by_id, via):
-        self.among, self.wire, self.rng, self.node, self.by_id, self.via = (
-            among,
-            among.wire,
-            among.rng,
-            node,
-            by_id,
-            via,
-        )
+        self.among, self.wire, self.rng = among, among.wire, among.rng
+        self.node, self.by_id, self.via = node, by_id, via
         self.id = self.epoch = 0
         self.rows, self.reported, self.ids = {}, {}, {}
         """By place: what is asked for, and the end and start that were returned last."""
@@ -63,7 +58,8 @@ class NodeSession:
         answer = self._sent(version, named, forgotten, max_wait_ms=wait_ms)
         self._must_be(answer, self._committed)
         if wait_ms:
-            self.wire.at_once(answer, hidden_s=WAIT_MS / 1_000)
+            with breaks("fetch-008"):
+                self.wire.at_once(answer, hidden_s=WAIT_MS / 1_000)
 
     def _hurries(self, row, due):
         """What is said of a topic that is gone may wait with the rest of the answer."""
@@ -88,7 +84,8 @@ class NodeSession:
             self._must_be(waiting, self._committed)
         else:
             self._may_be(waiting, log)  # it may be woken when the record is there, and is not known to be committed
-        self.wire.at_once(waiting, after=written, hidden_s=WAIT_MS / 1_000)
+        with breaks("fetch-008"):
+            self.wire.at_once(waiting, after=written, hidden_s=WAIT_MS / 1_000)
         self.step()
 
     def _begins_to_wait(self, version, wait_ms):
@@ -113,6 +110,7 @@ class NodeSession:
         self.step(named={}, version=version)
         return version
 
+    @breaks("fetch-011")
     def is_deposed(self, log, moves):
         """A reader that waits in the epoch of the leader is answered when that is over."""
         version = self.has_read_all()
@@ -122,7 +120,8 @@ class NodeSession:
         waiting = self._begins_to_wait(version, LONG_MS)
         self.wire.list_offsets(*log.place).must_name(offset=log.end)
         moves()
-        self.wire.must(waiting.took_ms < LONG_MS, f"it took {waiting.took_ms:.0f} ms, all of its wait", waiting)
+        with breaks("fetch-008"):
+            self.wire.must(waiting.took_ms < LONG_MS, f"it took {waiting.took_ms:.0f} ms, all of its wait", waiting)
         waiting.must_have("error_code", 0).must_be_about(log.place).of(*log.place).must_be_refused(*MOVED)
         self.reported[log.place] = IN_ERROR
 
@@ -248,6 +247,7 @@ class NodeSession:
         answer.topic_names = {topic_id: name for name, topic_id in self.ids.items()}
         return answer
 
+    @breaks("fetch-009")
     def _wrong(self, version, rows, code, **how):
         answer = self._asked(version, rows, (), **how)
         answer.must_have("error_code", code).must_have("responses", [])
@@ -279,6 +279,7 @@ class NodeSession:
         log = row.log
         return [held for held in log.batches if held.last >= row.offset and held.base < log.readable(committed)]
 
+    @breaks("fetch-009")
     def _must_be(self, answer, committed):
         answer.must_have("error_code", 0)
         if self.epoch > 0:
@@ -288,8 +289,9 @@ class NodeSession:
         answer.must_be_about(*news)
         for place in news:
             part, log = answer.of(*place), self.rows[place].log
+            with breaks(REFUSED.get((*due[place], part.error)[0], "fetch-009")):
+                _ = part.must_be_refused(*due[place]) if due[place] else part.must_succeed()
             if due[place]:
-                part.must_be_refused(*due[place])
                 self._must_be_nothing(part)
                 self.reported[place] = IN_ERROR
             else:
@@ -307,6 +309,7 @@ class NodeSession:
         ends = (row.log.end, row.log.start)
         return self.epoch <= 0 or bool(self._behind(row, committed)) or self.reported.get(row.place) != ends
 
+    @breaks("fetch-010", "txn-004")
     def _must_hold(self, part, row, committed, held):
         log = row.log
         ends = (part.high_watermark, part.last_stable_offset, part.log_start_offset)
@@ -322,6 +325,7 @@ class NodeSession:
         if part.version >= FOLLOWED_SINCE:
             part.must_have(f"{part.row}.preferred_read_replica", -1)
 
+    @breaks("fetch-002", "fetch-012")
     def _must_give(self, part, held):
         found = [self._content(part, each) for each in part.batches]
         wanted = [(each.base, each.producer, each.marker or [v.encode() for v in each.records]) for each in held]
@@ -332,6 +336,7 @@ class NodeSession:
         content = part.marker_of(each).kind if header.is_control else [one.value for one in part.records_of(each)]
         return header.base_offset, header.producer_id, content
 
+    @breaks("repl-018")
     def _must_name_leaders(self, answer, parts):
         """The present leaders of those that moved, each with its address; or none at all."""
         if answer.version < HINTS_SINCE:
@@ -353,6 +358,7 @@ class NodeSession:
         listed = sorted({(leader, *brokers[leader]) for leader, _ in right.values() if leader >= 0})
         answer.must(said == listed, f"it lists the addresses {said}; they are {listed}", "node_endpoints")
 
+    @breaks("fetch-009")
     def _may_be(self, answer, under_way):
         """What is not known of a replica is how much it knows: nothing that there is not, and nothing that it had not
         a moment ago."""
@@ -377,6 +383,7 @@ class NodeSession:
             part.must(not due or due == OUTSIDE, f"{place} must be refused with {due}", part.row)
             self._may_hold(part, row, committed, is_exact=self.node == row.log.leader and row.log is not under_way)
 
+    @breaks("fetch-010")
     def _may_hold(self, part, row, committed, *, is_exact):
         log, held = row.log, self._behind(row, committed)
         if is_exact:
@@ -384,7 +391,8 @@ class NodeSession:
         end, stable = part.high_watermark, part.last_stable_offset
         least = self.among.shown(self.node, log, end)
         part.must(least <= end <= log.end, f"its end is {end}; it was {least}, and there is {log.end}", part.row)
-        part.must(stable <= end, f"its stable offset is {stable}, and its end {end}", part.row)
+        with breaks("txn-004"):
+            part.must(stable <= end, f"its stable offset is {stable}, and its end {end}", part.row)
         bound = stable if committed else end
         self._must_give(part, [each for each in held if each.base < bound])
         _must_name_aborted(part, row, committed)

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.fetch._drawn_logs import DrawnLogs, learn
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.fetch_many import FetchedMany
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -12,6 +13,13 @@ LOG_START_SINCE, EPOCHS_SINCE, ZSTD_SINCE, DIVERGING_SINCE, BY_ID_SINCE = 5, 9, 
 NOWHERE = UUID(int=0x5A5A)
 PLENTY = 1 << 20
 QUESTIONS = 80
+REFUSED = {
+    errors.OFFSET_OUT_OF_RANGE: "fetch-005",
+    errors.FENCED_LEADER_EPOCH: "fetch-011",
+    errors.UNKNOWN_LEADER_EPOCH: "fetch-011",
+    errors.UNKNOWN_TOPIC_ID: "prot-018",
+}
+"""What is broken where a row is refused with this, or is not."""
 APIS = {"Fetch": 4, "InitProducerId": 0, "DeleteRecords": 0, "Metadata": 7}
 
 
@@ -102,11 +110,14 @@ def _must_be_returned(answer, rows, epochs, *, committed, max_bytes):
         if row.log and row.log.zstd and version < ZSTD_SINCE and part.error == errors.UNSUPPORTED_COMPRESSION_TYPE:
             room = None  # Apache Kafka counts what it read before it refused
             continue
-        if error:
-            part.must_be_refused(error)
-            held = answer.at(f"{part.row}.records")
-            part.must(not held, f"refused, it holds {len(held or b'')} bytes of records", f"{part.row}.records")
-            continue
+        old = row.log and row.log.zstd and version < ZSTD_SINCE
+        with breaks("fetch-014" if old and not error else REFUSED.get(error or part.error, "fetch-002")):
+            if error:
+                part.must_be_refused(error)
+                held = answer.at(f"{part.row}.records")
+                part.must(not held, f"refused, it holds {len(held or b'')} bytes of records", f"{part.row}.records")
+                continue
+            part.must_succeed()
         _must_have_ends(part, row.log, version)
         _must_diverge(part, diverging, version)
         if diverging:
@@ -134,6 +145,7 @@ def refusal(row, epoch, version):
     return errors.OFFSET_OUT_OF_RANGE if row.offset > row.log.end else 0, None
 
 
+@breaks("fetch-010", "txn-004")
 def _must_have_ends(part, log, version):
     ends, wanted = (part.high_watermark, part.last_stable_offset), (log.end, log.stable)
     part.must(ends == wanted, f"its end and stable offset are {ends}; they must be {wanted}", part.row)
@@ -142,6 +154,7 @@ def _must_have_ends(part, log, version):
         part.must(start == log.start, f"it begins at {start}; it must at {log.start}", part.row)
 
 
+@breaks("repl-008")
 def _must_diverge(part, wanted, version):
     if version >= DIVERGING_SINCE:
         returned = part.at(f"{part.row}.diverging_epoch")
@@ -149,6 +162,7 @@ def _must_diverge(part, wanted, version):
         part.must(found == (wanted or (-1, -1)), f"its diverging epoch is {found}; it must be {wanted}", part.row)
 
 
+@breaks("fetch-002", "fetch-003")
 def _must_give(part, row, committed, room, first):
     """The bytes from the batch of the position on: a whole one at least where nothing came before or it fits.
 
@@ -157,7 +171,8 @@ def _must_give(part, row, committed, room, first):
     log = row.log
     due = [held for held in log.batches if held.last >= row.offset and held.base < log.readable(committed)]
     if not due:
-        part.must_be_empty()
+        with breaks("txn-004" if row.offset < log.end else "fetch-005"):
+            part.must_be_empty()
         return
     stored, least, raw = b"".join(held.bytes for held in due), len(due[0].bytes), part.raw
     where = f"{part.row}.records"
@@ -166,11 +181,14 @@ def _must_give(part, row, committed, room, first):
         return
     limit = min(row.limit, room)
     if first or least <= limit:
-        part.must(len(raw) >= least, f"it holds {len(raw)} bytes; the batch at the position has {least}", where)
+        with breaks("fetch-006", "fetch-003"):
+            part.must(len(raw) >= least, f"it holds {len(raw)} bytes; the batch at the position has {least}", where)
     most = max(limit, least if first else 0)
-    part.must(len(raw) <= most, f"it holds {len(raw)} bytes; the limits let {most} through", where)
+    with breaks("fetch-007"):
+        part.must(len(raw) <= most, f"it holds {len(raw)} bytes; the limits let {most} through", where)
 
 
+@breaks("txn-002", "txn-003")
 def _must_name_aborted(part, row, committed):
     """Each that has records in what is given, and none that ended before; without isolation none."""
     given = {held.header.base_offset for held in part.batches}

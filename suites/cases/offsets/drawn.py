@@ -3,6 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.fetch._drawn_logs import DrawnLogs, learn
 from brokertrial.suites.probe.answer import Response
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -10,6 +11,12 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4,
 SINCE = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
 COMMITTED_SINCE, EPOCHS_SINCE = 2, 4
 QUESTIONS = 40
+REFUSED = {
+    errors.INVALID_REQUEST: "prot-020",
+    errors.FENCED_LEADER_EPOCH: "offs-009",
+    errors.UNKNOWN_LEADER_EPOCH: "offs-009",
+}
+"""What is broken where a row is refused with this, or is not."""
 NUMBER_OF_NONE = 99
 APIS = {"ListOffsets": 1, "OffsetForLeaderEpoch": 2, "InitProducerId": 0, "DeleteRecords": 0, "Metadata": 7}
 
@@ -91,17 +98,33 @@ def _must_name(answer, rows, now, committed):
         for p, part in enumerate(topic.partitions)
     }
     places = [row.place for row in rows]
-    answer.must(found.keys() == set(places), f"it answers for {sorted(found)}; it must for {sorted(places)}", "topics")
+    with breaks("prot-020"):
+        right = found.keys() == set(places)
+        answer.must(right, f"it answers for {sorted(found)}; it must for {sorted(places)}", "topics")
     for row in rows:
         t, p, part = found[row.place]
         twice = places.count(row.place) > 1
         code, wanted = _wanted(row, now.get(row.place, -1), committed and version >= COMMITTED_SINCE, version, twice)
         returned = (part.error_code, (part.offset, part.timestamp, part.leader_epoch))
-        answer.must(
-            returned in [(code, each) for each in wanted],
-            f"for time {row.at} error, (offset, time, epoch) are {returned}; they must be {code}, one of {wanted}",
-            f"topics[{t}].partitions[{p}]",
-        )
+        with breaks(_broken_by(row, part, code, wanted, committed and version >= COMMITTED_SINCE)):
+            answer.must(
+                returned in [(code, each) for each in wanted],
+                f"for time {row.at} error, (offset, time, epoch) are {returned}; they must be {code}, one of {wanted}",
+                f"topics[{t}].partitions[{p}]",
+            )
+
+
+def _broken_by(row, part, code, wanted, committed):
+    """The guarantee that a row breaks which is not as it must be."""
+    if code or part.error_code:
+        return REFUSED.get(code or part.error_code, "offs-001")
+    if (part.offset, part.timestamp) in [each[:2] for each in wanted]:
+        return "offs-007"
+    if row.at < 0:
+        return "offs-005" if row.at == MAX_TIMESTAMP else "offs-001"
+    if part.offset >= 0 and not row.log.start <= part.offset < row.log.readable(committed):
+        return "offs-004"
+    return "offs-003" if all(each[0] < 0 for each in wanted) else "offs-002"
 
 
 def _wanted(row, now, committed, version, twice):
@@ -159,6 +182,7 @@ def _newest(log):
     return found
 
 
+@breaks("repl-008")
 def _must_end(drawn, now, nowhere):
     """Where epochs ended, those that were, that are and that are to come, in every version."""
     wire, rng = drawn.wire, drawn.rng
