@@ -6,6 +6,7 @@ from brokertrial.suites.cases.replication._followed import Followed
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.apart import apart
+from brokertrial.suites.probe.failures import breaks
 
 SOON_MS, MUCH = 500, 100_000
 """A fetch that asks for so much is answered when its time is up, with all there is to be seen then."""
@@ -46,6 +47,7 @@ def _roles(one, beside):
     return leader, near, far
 
 
+@breaks("prod-001")
 def _sent_alone(one, to):
     """A batch of one of its producers, acknowledged by the leader alone."""
     sender, values = one.rng.choice(one.senders), one.news()
@@ -65,13 +67,15 @@ def _lagging(one, beside):
             seen = one.wire.fetch(one.topic, offset=one.end, to=node, max_wait_ms=SOON_MS, min_bytes=MUCH)
             if seen.offsets:
                 one.wire.rest(1)
-                seen.must(
-                    not is_in_sync(one.wire, one.topic, far, leader),
-                    f"node {node} shows offsets {seen.offsets}; node {far} is in sync and lacks them",
-                )
+                with breaks("repl-004"):
+                    seen.must(
+                        not is_in_sync(one.wire, one.topic, far, leader),
+                        f"node {node} shows offsets {seen.offsets}; node {far} is in sync and lacks them",
+                    )
     one.committed(*sent)
 
 
+@breaks("repl-012")
 def _left_out(one, beside):
     """Both go on without a replica that lags."""
     leader, _, far = _roles(one, beside)
@@ -85,6 +89,7 @@ def _left_out(one, beside):
             each.write()
 
 
+@breaks("repl-010")
 def _isolated(one, beside):
     """The others elect a leader; what the former one takes alone is gone, and is new to the log when it comes again."""
     leader, near, _ = _roles(one, beside)
@@ -97,6 +102,7 @@ def _isolated(one, beside):
     one.committed(*sent)
 
 
+@breaks("repl-010")
 def _deposed(one, beside):
     """The same by an election that is asked for: the former leader knows of it at once."""
     leader, near, far = _roles(one, beside)
@@ -108,6 +114,7 @@ def _deposed(one, beside):
     one.committed(*sent)
 
 
+@breaks("repl-007")
 def _without_controllers(one, beside):
     """The leader replicates, and does not learn who leads next."""
     leader, near, _ = _roles(one, beside)
@@ -126,6 +133,7 @@ def _followers_parted(one, beside):
             each.write()
 
 
+@breaks("repl-007")
 def _others_lead(one, former, asked):
     one.wire.until(
         lambda: shown_by(one.wire, one.topic, asked).leader_id not in (former, NO_NODE),
@@ -134,6 +142,7 @@ def _others_lead(one, former, asked):
     )
 
 
+@breaks("repl-010")
 def _write_to(one, leader):
     """The leader is named: a node that is cut off may be asked who leads, and be wrong. The batch is of no producer,
     for what one has sent to the former leader may be new to this one."""

@@ -22,6 +22,19 @@ MARGIN = 400
 WRONG = (errors.INVALID_RECORD, errors.CORRUPT_MESSAGE)
 WRONG_SHAPE = (*WRONG, errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, errors.INVALID_REQUEST)
 UNREADABLE = (*WRONG, errors.UNKNOWN_SERVER_ERROR)
+REFUSED = {
+    errors.MESSAGE_TOO_LARGE: ("prod-006",),
+    errors.UNSUPPORTED_COMPRESSION_TYPE: ("prod-011",),
+    errors.UNKNOWN_TOPIC_OR_PARTITION: ("prod-008",),
+    errors.UNKNOWN_TOPIC_ID: ("prod-008",),
+    errors.INVALID_REQUIRED_ACKS: ("prod-005",),
+    errors.INVALID_TIMESTAMP: ("rec-004",),
+    errors.INVALID_RECORD: ("comp-005",),
+    errors.CORRUPT_MESSAGE: ("rec-006",),
+    errors.OUT_OF_ORDER_SEQUENCE_NUMBER: ("idem-005",),
+    errors.INVALID_PRODUCER_EPOCH: ("idem-009",),
+}
+"""What is broken where a batch is not refused with this code, or is without a reason."""
 BROKEN = (
     *("checksum", "count", "both_counts", "control", "begins_later", "shape", "shape", "cut_off", "no_sequence"),
     *("header_without_key", "unknown_codec", "says_append"),
@@ -80,6 +93,15 @@ def judged(one, rules, version, now_ms):
     if rules.stored_in(one.codec) == "none" and one.plain_size > rules.limit:
         return (errors.MESSAGE_TOO_LARGE,), set()
     return (), set()
+
+
+def broken_by(codes):
+    """The guarantees that are broken by a batch which is not refused with one of these codes."""
+    if errors.UNSUPPORTED_FOR_MESSAGE_FORMAT in codes:
+        return ("prod-013",)
+    if {*WRONG} <= {*codes}:
+        return ("rec-006", "rec-007")
+    return next((REFUSED[code] for code in codes if code in REFUSED), ("prod-007",))
 
 
 def _in_time(moment, rules, now_ms):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from brokertrial.suites.cases.produce._batches import ANY_TIME, DAY, HOUR, DrawnBatch, Rules, of_size
 from brokertrial.suites.probe.admin import DELETE, SET, TOPIC
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 
 WITHIN_S, SKEW_MS, UNKNOWN, EITHER = 20, 120_000, -2, -3
@@ -19,6 +20,16 @@ MOVED = (errors.NOT_LEADER_OR_FOLLOWER, errors.LEADER_NOT_AVAILABLE)
 DEFAULTS = {"compression.type": "compression.type", "message.timestamp.type": "log.message.timestamp.type"}
 MOST_PARTITIONS = 4
 SAID = ("key", "value", "headers", "timestamp", "offset")
+CONTENT = ("rec-001", "prod-011")
+BROKEN_BY = dict(zip(SAID, (CONTENT, CONTENT, CONTENT, ("rec-002", "rec-003"), ("prod-001",)), strict=True))
+STORED = {
+    "last offset": "prod-001",
+    "producer, epoch, sequence": "idem-002",
+    "transactional, control": "prod-013",
+    "checksum holds": "rec-005",
+    "codec": "prod-012",
+}
+"""What is broken where this of a batch is stored otherwise; of its times see there."""
 
 
 class Stored(NamedTuple):
@@ -66,6 +77,8 @@ class WrittenTopics:
         self.defaults: dict[str, str | None] = {}
         self.bounds: tuple[str, ...] | None = None
         """The settings that bound times, in this release."""
+        self.lost = ("prod-001", "prod-004")
+        """What is broken where the log is not what was taken; it was all there before a restart."""
 
     # -- settings --------------------------------------------------------------------------------------------
 
@@ -80,6 +93,7 @@ class WrittenTopics:
         self.logs |= {(topic, number): WrittenLog([]) for number in range(partitions)}
         self.change(topic, 4)
 
+    @breaks("adm-009")
     def change(self, topic, most):
         """Some settings change; then each partition is asked until they are in force there.
 
@@ -101,6 +115,7 @@ class WrittenTopics:
                 return key, DELETE, None
         return key, SET, value
 
+    @breaks("adm-007")
     def grow(self, topic):
         """Another partition, to which the settings in force apply."""
         count = sum(name == topic for name, _ in self.logs)
@@ -132,6 +147,7 @@ class WrittenTopics:
             **{key: str(bounds[key]) for key in self.bounds or ()},
         }
 
+    @breaks("adm-010", "prod-006")
     def _in_force(self, place, before):
         """A batch between both limits is taken or refused as the new one says; one that is still taken may be stored
         by the old settings or the new."""
@@ -152,6 +168,7 @@ class WrittenTopics:
             return answer.must_succeed()
         return answer.must_be_refused(errors.MESSAGE_TOO_LARGE)
 
+    @breaks("prod-001")
     def was_taken(self, place, sent):
         """Whether a batch is in the log though its leader answers that it is no longer the leader, as it may while it
         waits for its followers. The next leader returns an end only when it has committed all that it took over
@@ -172,7 +189,8 @@ class WrittenTopics:
         rows = [each for each in log.stored if each.end > log.start]
         batches = [(part.header.base_offset, part.header.record_count) for part in found.batches]
         wanted = [(each.base, len(each.sent.records)) for each in rows]
-        found.must(batches == wanted, f"the batches (first offset, records) are {batches}; they must be {wanted}")
+        with breaks(*self.lost):
+            found.must(batches == wanted, f"the batches (first offset, records) are {batches}; they must be {wanted}")
         for number, (each, part) in enumerate(zip(rows, found.batches, strict=True)):
             if each.append_ms in (UNKNOWN, EITHER):
                 each = self._learnt(found, each, part.header)
@@ -189,8 +207,10 @@ class WrittenTopics:
             answer = self.wire.list_offsets(*place)
             return answer.must(answer.offset >= end, f"the end is {answer.offset}; it must come to {end}", "topics")
 
-        self.wire.eventually(come, within=WITHIN_S).must_name(offset=end)
+        with breaks(*self.lost):
+            self.wire.eventually(come, within=WITHIN_S).must_name(offset=end)
 
+    @breaks("rec-003")
     def _learnt(self, found, each, header):
         """The same batch with its actual time, which the answer did not contain."""
         if each.append_ms == EITHER and header.timestamp_type == "create":
@@ -222,7 +242,8 @@ class WrittenTopics:
             stored["codec"], wanted["codec"] = header.compression, each.codec
         wrong = {what: value for what, value in stored.items() if value != wanted[what]}
         right = {what: wanted[what] for what in wrong}
-        found.must(not wrong, f"the batch at offset {each.base} has {wrong}; it must have {right}")
+        with breaks(STORED.get(next(iter(wrong), ""), "rec-002" if each.append_ms == -1 else "rec-003")):
+            found.must(not wrong, f"the batch at offset {each.base} has {wrong}; it must have {right}")
 
     def _records_must_be(self, found, rows, start):
         wanted = [
@@ -232,11 +253,15 @@ class WrittenTopics:
             if each.base + number >= start
         ]
         records = [(each.key, each.value, each.headers, each.timestamp, each.offset) for each in found.records]
-        found.must(len(records) == len(wanted), f"{len(records)} records are read; they must be {len(wanted)}")
+        with breaks(*self.lost):
+            found.must(len(records) == len(wanted), f"{len(records)} records are read; they must be {len(wanted)}")
         for was, came in zip(wanted, records, strict=True):
             for what, one, other in zip(SAID, was, came, strict=True):
-                found.must(one == other, f"the {what} at offset {was[-1]} is {_short(other)}; it must be {_short(one)}")
+                with breaks(*BROKEN_BY[what]):
+                    said = f"the {what} at offset {was[-1]} is {_short(other)}; it must be {_short(one)}"
+                    found.must(one == other, said)
 
+    @breaks("offs-002", "offs-005")
     def _times_must_be_found(self, place, rows, start):
         """The first record at or after some of the times; of a log that was not trimmed also the largest of them."""
         wire = self.wire
@@ -254,6 +279,7 @@ class WrittenTopics:
             first = next(((at, when) for when, at in times if when >= asked), (-1, -1))
             wire.list_offsets(*place, at=asked).must_name(offset=first[0], timestamp=first[1])
 
+    @breaks("adm-011")
     def trim(self, place):
         """The oldest records are deleted, up to the middle of a batch where it comes so."""
         self.must_end(place)

@@ -3,13 +3,16 @@
 from typing import NamedTuple
 from uuid import UUID
 
-from brokertrial.suites.cases.produce._batches import Drawing, DrawnBatch, Rules, fits_surely, judged
+from brokertrial.suites.cases.produce._batches import WRONG, Drawing, DrawnBatch, Rules, broken_by, fits_surely, judged
 from brokertrial.suites.cases.produce._logs import MOVED, SKEW_MS, UNKNOWN, WITHIN_S, Stored, WrittenTopics
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 BY_ID, NAMES_RECORDS_SINCE, LOG_START_SINCE, WINDOW = 13, 8, 5, 5
 NO_PARTITIONS = (-1, 77, 2**31 - 1)
+AGAIN = ("idem-002", "idem-003")
+"""What is broken where a batch that is there already is not answered as the first time."""
 NOT_NEXT = (errors.OUT_OF_ORDER_SEQUENCE_NUMBER,)
 NO_OFFSET = "a partition that is refused is answered with an offset; Apache Kafka answers -1"
 """No text promises a value beside an error code, and clients heed the code first."""
@@ -67,6 +70,7 @@ class WhatIsSent:
     def forget(self):
         """After a restart a partition need know the newest batch of each producer alone."""
         self.sent = {key: batches[-1:] for key, batches in self.sent.items()}
+        self.topics.lost = ("prod-002", "prod-018")
 
     def must_be_read(self):
         for place in self.topics.logs:
@@ -143,6 +147,7 @@ class WhatIsSent:
 
     # -- requests --------------------------------------------------------------------------------------------
 
+    @breaks("prod-007")
     def send(self, places, acks):
         """A request to the leader of the first place; what finds its leader moved and was not taken is sent again."""
         version = self.rng.choice(self.versions)
@@ -177,12 +182,14 @@ class WhatIsSent:
         for place in places:
             self.topics.must_end(place)
 
+    @breaks("prot-009")
     def _must_be_over(self, via, node):
         """What is refused today would be accepted once the settings are others: the broker must have looked at it."""
         line = self.wire.connect(via, node)
         line.send_bytes(self.wire.frame(request("ApiVersions"), 0, correlation_id=78))
         self.wire.must_refuse(line, because="a request came behind a Produce with acks=0")
 
+    @breaks("prod-007")
     def send_nothing(self):
         answer = self._ask({}, -1, self.rng.choice(self.versions), self.rng.choice(self.wire.nodes))
         answer.must(not answer.struct.responses, "nothing was sent, and something is answered", "responses")
@@ -212,6 +219,7 @@ class WhatIsSent:
 
     # -- answers ---------------------------------------------------------------------------------------------
 
+    @breaks("prod-007")
     def _answered(self, answer, rows):
         """Place -> its row of the answer; each must be there once, and no other."""
         names = {self.wire.topic_id(topic): topic for topic in self.topics.rules} | {
@@ -231,39 +239,37 @@ class WhatIsSent:
         what = f"{place[0]}-{place[1]}"
         if row.codes:
             named = " or ".join(errors.name(code) for code in row.codes)
-            answer.must(
-                part.error_code in row.codes,
-                f"{what} is answered {errors.name(part.error_code)}; it must be {named}",
-                "responses",
-            )
+            with breaks(*broken_by([code for code in row.codes if code not in MOVED])):
+                said = f"{what} is answered {errors.name(part.error_code)}; it must be {named}"
+                answer.must(part.error_code in row.codes, said, "responses")
             if part.base_offset != -1 and NO_OFFSET not in self.wire.noted:
                 self.wire.noted.append(NO_OFFSET)
         else:
-            answer.must(
-                part.error_code == 0,
-                f"{what} is answered {errors.name(part.error_code)}; it must be taken",
-                "responses",
-            )
+            code = part.error_code
+            with breaks(*(broken_by(WRONG if code in WRONG else [code]) if row.there is None else AGAIN)):
+                said = f"{what} is answered {errors.name(part.error_code)}; it must be taken"
+                answer.must(part.error_code == 0, said, "responses")
             self._must_be_taken(answer, place, row, part)
         if answer.version >= NAMES_RECORDS_SINCE:
             self._must_name_records(answer, what, row, part)
 
+    @breaks("prod-017")
     def _must_be_taken(self, answer, place, row, part):
         log, own_time = self.topics.logs[place], self.topics.rules[place[0]].own_time
         base, append_ms, start = part.base_offset, part.log_append_time_ms, part.log_start_offset
         wanted = log.end if row.there is None else row.there.base
-        answer.must(
-            base == wanted,
-            f"{place[0]}-{place[1]} is answered with the offset {base}; it must be {wanted}",
-            "responses",
-        )
+        with breaks(*(("prod-001",) if row.there is None else AGAIN)):
+            said = f"{place[0]}-{place[1]} is answered with the offset {base}; it must be {wanted}"
+            answer.must(base == wanted, said, "responses")
         if answer.version >= LOG_START_SINCE:
             answer.must(start == log.start, f"its log starts at {start}; it must be {log.start}", "responses")
         if row.there is None:
             now = self.wire.now_ms()
             right = append_ms == -1 if not own_time else abs(append_ms - now) <= SKEW_MS
             whose = "the broker's" if own_time else "the producer's"
-            answer.must(right, f"log_append_time is {append_ms}; it is {now}, and {whose} time counts", "responses")
+            with breaks("prod-017", "rec-003"):
+                what = f"log_append_time is {append_ms}; it is {now}, and {whose} time counts"
+                answer.must(right, what, "responses")
             self._take(place, row.sent, append_ms)
         elif row.there.append_ms != -1:
             stored = row.there.append_ms
@@ -277,6 +283,7 @@ class WhatIsSent:
         if (number := self._number(sent)) is not None:
             self.sent.setdefault((number, place), []).append(taken)
 
+    @breaks("rec-009")
     def _must_name_records(self, answer, what, row, part):
         """A corrupt batch may be reported in any way; of other refusals a wrong record index misleads the reader of the
         error.

@@ -1,9 +1,10 @@
 """What Produce refuses, each for its own reason and in every version: an older one lacks a word (KIP-890, KIP-467)."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.produce._batches import WRONG_SHAPE
+from brokertrial.suites.cases.produce._batches import WRONG_SHAPE, broken_by
 from brokertrial.suites.cases.produce._requests import NO_OFFSET
 from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.verification import code_of_its_own
 from brokertrial.wire import errors
 from brokertrial.wire.records import NO_TIMESTAMP, Record
@@ -56,6 +57,18 @@ def each_refusal_has_the_word_of_its_version(wire, topic_of, rng):
     refused.must_be_read()
 
 
+def broken_by_producer(codes, transactional_id):
+    """What is broken where a producer is not refused with one of these codes; empty where it is the batch."""
+    transactional = {
+        errors.INVALID_PRODUCER_EPOCH: ("txn-007",),
+        errors.INVALID_TXN_STATE: ("txn-020",),
+        errors.TRANSACTION_ABORTABLE: ("txn-020",),
+        errors.INVALID_PRODUCER_ID_MAPPING: ("txn-029",),
+    }
+    plain = {errors.INVALID_TXN_STATE: ("txn-019",), errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: ("txn-020",)}
+    return (transactional if transactional_id else plain).get(codes[0], ())
+
+
 class Refusals:
     """A topic that takes nearly all, one that wants keys and times, and producers in every state."""
 
@@ -78,6 +91,7 @@ class Refusals:
         self.stale.start()
         self.lost = wire.producer(wire.name("lost"))
 
+    @breaks("prod-001")
     def _take(self, topic, made, **how):
         self.wire.produce(topic, made, **how).must_be_at(self.held[topic])
         self.held[topic] += 1
@@ -135,12 +149,14 @@ class Refusals:
             answer = self.wire.produce(topic, made, partition, to=node, **how)
             return answer, answer.error
 
-        answer = code_of_its_own(asked, codes[0])[0].must_be_refused(*codes)
+        with breaks(*broken_by_producer(codes, transactional_id) or broken_by(codes)):
+            answer = code_of_its_own(asked, codes[0])[0].must_be_refused(*codes)
         if answer.at(f"{ROW}.base_offset") != -1 and NO_OFFSET not in self.wire.noted:
             self.wire.noted.append(NO_OFFSET)
         if version >= RECORDS_NAMED_SINCE:
             indexes = [row.batch_index for row in answer.at(f"{ROW}.record_errors")]
-            answer.must(indexes == list(named), f"it names the records {indexes}; wrong are {list(named)}", ROW)
+            with breaks("rec-009"):
+                answer.must(indexes == list(named), f"it names the records {indexes}; wrong are {list(named)}", ROW)
 
     def must_be_taken(self, version):
         """A good batch of each kind; the numbered and the transactional producer go on with their next."""
@@ -153,6 +169,7 @@ class Refusals:
         mine = self.open.batch("mine", sequence=1 + count)
         self._take(self.plain, mine, version=version, transactional_id=self.open.transactional_id)
 
+    @breaks("prod-004")
     def must_be_read(self):
         self.open.commit().must_succeed()
         self.wire.await_settled(self.plain)

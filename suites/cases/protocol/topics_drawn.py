@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from brokertrial.suites.case import case
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.internal_topics import partitions_if_shown
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
@@ -63,6 +64,7 @@ class DescribedTopics:
         self.creates = wire.setting(CREATES_ON_USE) != "false"
         self.made = 0
 
+    @breaks("adm-001")
     def make(self):
         """A new topic, or one under a name that was free again."""
         again = self.rng.choice(sorted(self.gone)) if self.gone and self.rng.random() < 0.5 else None
@@ -73,8 +75,10 @@ class DescribedTopics:
         self.wire.await_topic(name)
         before = self.gone.pop(name, None)
         self.there[name], self.ids[name] = partitions, self.wire.topic_id(name)
-        self.wire.must(self.ids[name] != before, f"{name} has the id that it had before it was deleted")
+        with breaks("prot-018"):
+            self.wire.must(self.ids[name] != before, f"{name} has the id that it had before it was deleted")
 
+    @breaks("prod-015")
     def use(self):
         """A topic is made because it is asked for, in a version that allows it, or that cannot say whether it does."""
         if not self.creates:
@@ -89,12 +93,14 @@ class DescribedTopics:
         self.wire.await_topic(name)
         self.there[name], self.ids[name] = int(self.wire.setting("num.partitions")), self.wire.topic_id(name)
 
+    @breaks("adm-006")
     def delete(self):
         name = self.rng.choice(sorted(self.there))
         self.wire.delete_topic(name).must_succeed()
         self.gone[name] = self.ids.pop(name)
         del self.there[name]
 
+    @breaks("adm-007")
     def grow(self):
         name = self.rng.choice(sorted(self.there))
         if self.there[name] < 8:
@@ -103,6 +109,7 @@ class DescribedTopics:
 
     # Metadata
 
+    @breaks("prot-015")
     def must_be_described(self, node):
         """A drawn question, in a drawn version: it must agree with the newest version, asked for all topics."""
         rng, wire = self.rng, self.wire
@@ -154,13 +161,16 @@ class DescribedTopics:
     def _all(self, version):
         return None, [] if version == 0 else None
 
+    @breaks("prot-015")
     def _must_agree(self, answer, every, rows, operations):
         """Row for row what the model says, with leaders and replicas as in the answer for all topics."""
         newest = {row.name: row for row in every.struct.topics}
         counts = {name: len(newest[name].partitions) for name in self.there if name in newest}
-        every.must(counts == self.there, f"the topics have {counts} partitions; they must have {self.there}")
+        with breaks("adm-001", "adm-007"):
+            every.must(counts == self.there, f"the topics have {counts} partitions; they must have {self.there}")
         left = [name for name in self.gone if name in newest]
-        every.must(not left, f"{left} were deleted")
+        with breaks("adm-006"):
+            every.must(not left, f"{left} were deleted")
         wanted = {}
         for row in (
             rows if rows else [{"name": name} for name in ([] if rows is not None and answer.version else newest)]
@@ -172,21 +182,31 @@ class DescribedTopics:
         for row in answer.struct.topics:
             key = row.name if row.name is not None else str(row.topic_id)
             shown = _shown(row, version)
-            answer.must(found.setdefault(key, shown) == shown, f"{key[:20]!r} is reported twice, and not the same")
+            with breaks("prot-017"):
+                answer.must(found.setdefault(key, shown) == shown, f"{key[:20]!r} is reported twice, and not the same")
             reported = version >= 8 and row.topic_authorized_operations != NOT_ASKED
             fits = reported == operations or row.error_code != 0
             answer.must(fits, f"the operations on {key[:20]!r} are reported, or left out, against what was asked")
         wrong = [key for key in [*wanted, *found] if wanted.get(key) != found.get(key)]
         first = next(iter(wrong), "")
-        answer.must(
-            not wrong,
-            f"of {first[:20]!r} it reports {found.get(first)!s:.200}; it must report {wanted.get(first)!s:.200}",
-            "topics",
-        )
+        with breaks(*self._broken_by(first, found, wanted, rows)):
+            answer.must(
+                not wrong,
+                f"of {first[:20]!r} it reports {found.get(first)!s:.200}; it must report {wanted.get(first)!s:.200}",
+                "topics",
+            )
         brokers = [sorted((one.node_id, one.host, one.port) for one in each.struct.brokers) for each in (answer, every)]
         answer.must(brokers[0] == brokers[1], f"the brokers are {brokers[0]}, and {brokers[1]} in the newest version")
         if version >= 2:
             answer.must_have("cluster_id", every.struct.cluster_id)
+
+    def _broken_by(self, key, found, wanted, rows):
+        """A topic that was not asked for, or is left out; one that has come about; an id; or what is said of one."""
+        if key not in wanted or key not in found:
+            return ("prod-015",) if key not in (*self.there, self.internal, *found) else ("prot-016", "prot-017")
+        if any(row.get("topic_id") for row in rows or ()) or found[key][1] != wanted[key][1]:
+            return ("prot-018",)
+        return ("prot-015",)
 
     def _wanted(self, row, newest, version):
         """The key of a row that is asked for, and how it must be shown."""
@@ -204,6 +224,7 @@ class DescribedTopics:
 
     # DescribeTopicPartitions
 
+    @breaks("adm-001", "adm-006", "adm-007")
     def must_be_described_in_pages(self, node):
         """Page after page, each as long as allowed, until all that was asked for is returned, in the order of names."""
         rng, wire = self.rng, self.wire

@@ -4,6 +4,7 @@ from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, p
 from brokertrial.suites.cases.replication.elections import leads_again
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.core import LEADER_UNSETTLED
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -56,6 +57,7 @@ class Followed:
         self.written += 1
         return [f"{self.written}.{number}" for number in range(self.rng.randint(1, 3))]
 
+    @breaks("repl-012")
     def write(self):
         """A batch of a drawn producer, or of one without an id, which every replica in sync must have."""
         sender = self.rng.choice([None, *self.senders])
@@ -65,17 +67,20 @@ class Followed:
             values = self.news()
             self.committed(sender, sender.made(*values), values)
 
+    @breaks("repl-012")
     def write_plain(self):
         values = self.news()
         self.wire.produce(self.topic, batch(*values)).must_be_at(self.end)
         self.values += values
 
+    @breaks("repl-012", "idem-008")
     def committed(self, sender, made, values):
         """Sends a batch, for the first time or again: it must be the end of the log, and acknowledged as that."""
         self.wire.produce(self.topic, made).must_be_at(self.end)
         sender.kept(made, self.end)
         self.values += values
 
+    @breaks("idem-008")
     def again(self):
         """Each producer sends one of its newest batches once more: it is answered with its first offset."""
         for sender in self.senders:
@@ -89,6 +94,7 @@ class Followed:
             values = self.news()
             self.committed(sender, sender.made(*values), values)
 
+    @breaks("adm-011")
     def cut(self, to=None):
         """Deletes from the front, up to a drawn offset. A replica that begins anew need not know what is gone."""
         self.start = self.rng.randint(self.start, self.end) if to is None else to
@@ -103,6 +109,7 @@ class Followed:
         for sender in self.senders:
             sender.newest = sender.newest[-1:]
 
+    @breaks("repl-007")
     def reordered(self, order):
         """The replicas are these, in this order, and the first of them leads, in a higher epoch if another did."""
         before = partition(self.wire, self.topic)
@@ -127,6 +134,7 @@ class Followed:
             f"and node {before.leader_id} did in epoch {before.leader_epoch}",
         )
 
+    @breaks("repl-009")
     def must_be_whole(self):
         """Once all replicas are in sync, the log is read from the leader, and from each replica that serves consumers;
         each epoch ends where the next begins."""
@@ -134,10 +142,12 @@ class Followed:
         wire.await_topic(topic)
         all_in_sync(wire, topic)
         self.again()
-        wire.list_offsets(topic, at="earliest").must_name(offset=self.start)
-        wire.list_offsets(topic).must_name(offset=self.end)
-        log = wire.read_all(topic)
-        log.must_have_offsets(range(self.start, self.end)).must_hold(*self.values[self.start :])
+        with breaks("fetch-010"):
+            wire.list_offsets(topic, at="earliest").must_name(offset=self.start)
+            wire.list_offsets(topic).must_name(offset=self.end)
+        with breaks("repl-001", "repl-010"):
+            log = wire.read_all(topic)
+            log.must_have_offsets(range(self.start, self.end)).must_hold(*self.values[self.start :])
         if self.start == self.end:
             return
         for node in partition(wire, topic).replica_nodes:
@@ -145,6 +155,7 @@ class Followed:
             self._must_be_held(node)
         self._epochs_must_end(log)
 
+    @breaks("repl-009")
     def _must_be_held(self, node):
         """The first batch may begin before the log does."""
         seen = self.wire.fetch(self.topic, offset=self.start, to=node).must_succeed()
@@ -152,6 +163,7 @@ class Followed:
         wanted = [(self.start + n, value.encode()) for n, value in enumerate(self.values[self.start :])]
         seen.must(held == wanted, f"node {node} holds {held}; it must hold {wanted}", f"{seen.row}.records")
 
+    @breaks("repl-009")
     def await_end(self, node):
         """Waits until a replica knows that all is committed."""
 
@@ -163,9 +175,11 @@ class Followed:
 
         self.wire.until(knows, within=WITHIN_S, what=f"node {node} knows that {self.topic} ends at {self.end}")
 
+    @breaks("repl-008")
     def _epochs_must_end(self, log):
         ends = {part.header.leader_epoch: part.header.last_offset + 1 for part in log.batches}
-        log.must(sorted(ends) == list(ends), f"the batches carry the epochs {list(ends)}; they must not fall")
+        with breaks("repl-007"):
+            log.must(sorted(ends) == list(ends), f"the batches carry the epochs {list(ends)}; they must not fall")
         for epoch, end in ends.items():
             answer = self._asked_of(epoch)
             row = answer.struct.topics[0].partitions[0]

@@ -5,6 +5,7 @@ from itertools import accumulate
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._followed import Followed, Sender
 from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, frozen, others_lead, partition, thawed
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -63,6 +64,7 @@ def _leader_stopped(one):
     _without_its_leader(one, one.nodes.terminate)
 
 
+@breaks("adm-013")
 def _without_its_leader(one, end):
     """The others go on. While the first replica is gone it is not elected, however it is asked for (KIP-460)."""
     leader, followers = one.roles()
@@ -125,11 +127,13 @@ def _one_behind(one):
     acked = one.wire.produce(one.topic, made, to=leader, timeout_ms=LONG_MS)
     if not acked.error:
         _must_be_in_sync(one, far)
-    acked.must_be_refused(*PARTLY)
+    with breaks("repl-001"):
+        acked.must_be_refused(*PARTLY)
     thawed(one.wire, one.nodes, one.topic, [far])
     one.committed(sender, made, values)
 
 
+@breaks("repl-010")
 def _both_behind(one):
     """A batch that the leader alone has is not acknowledged to acks=all, whether it is new or sent again."""
     leader, followers = one.roles()
@@ -153,6 +157,7 @@ def _must_be_in_sync(one, node):
         )
 
 
+@breaks("repl-004")
 def _must_not_be_shown(one, node, lacking=None):
     seen = one.wire.fetch(one.topic, offset=one.end, to=node, max_wait_ms=LONG_MS, min_bytes=MUCH).must_succeed()
     if seen.offsets and lacking is not None:
@@ -164,6 +169,7 @@ def _must_not_be_shown(one, node, lacking=None):
     )
 
 
+@breaks("repl-010")
 def _deposed(one):
     """The leader alone has three batches when it dies, the second of a producer that no other has heard of. The first
     ones may have been on their way, and are sent again to the next leader; the others to the old one when it leads
