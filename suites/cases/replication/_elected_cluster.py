@@ -7,7 +7,7 @@ from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import BROKER, DELETE, SET, TOPIC
 from brokertrial.suites.probe.core import LEADER_UNSETTLED
-from brokertrial.suites.probe.failures import NoResponse
+from brokertrial.suites.probe.failures import NoResponse, breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -113,6 +113,7 @@ class ElectedCluster:
         for part in parts:
             part.least = least
 
+    @breaks("adm-010")
     def _set(self, kind, name, key, value):
         how = DELETE if value is None else SET
         text = _word(value) if isinstance(value, bool) else value
@@ -151,6 +152,7 @@ class ElectedCluster:
             else:
                 self._taken(part, value, acks)
 
+    @breaks("repl-003")
     def _is_refused(self, part, value):
         def refused():
             leader, _ = self._led_now(part)
@@ -160,6 +162,7 @@ class ElectedCluster:
         answer = self.wire.until(refused, within=WITHIN_S, what=f"who leads {part} answers")
         answer.must_be_refused(*TOO_FEW)
 
+    @breaks("repl-001", "repl-003")
     def _taken(self, part, value, acks):
         """What a leader refuses because it hands over may be written: sent again it is known by its sequence."""
         if part.cuts not in self.producers:
@@ -176,6 +179,7 @@ class ElectedCluster:
         answer.must_be_at(len(part.log))
         self._is_in(part, value, numbered=part.cuts)
 
+    @breaks("repl-003")
     def _unanswered(self, part, value):
         """acks=0: it is there when the next request on its connection is answered, or was not taken: who has just
         been elected may refuse the first one."""
@@ -198,6 +202,7 @@ class ElectedCluster:
 
         return self.wire.until(found, within=WITHIN_S, what=f"who leads {part} knows that")
 
+    @breaks("repl-007")
     def _led_now(self, part):
         """Leader and epoch; nodes that are away are not asked, and no other is."""
         rows = self.wire.metadata(part.topic, to=self.rng.choice(self.alive)).struct.topics[0].partitions
@@ -215,6 +220,7 @@ class ElectedCluster:
         part.log.append(ElectedRecord(value, epochs, numbered))
         part.uncommitted += 1
 
+    @breaks("repl-002")
     def must_be_committed(self):
         """All that are in sync have it, where they are enough; and consumers are given no more than that."""
         parts = [part for part in self.parts if part.is_led and not part.has_too_few]
@@ -252,6 +258,7 @@ class ElectedCluster:
         mine = {part: shown[part.topic, part.index] for part in parts if (part.topic, part.index) in shown}
         return {part: row.offset for part, row in mine.items() if not row.error_code}
 
+    @breaks("repl-005")
     def _is_not_taken(self, part):
         """There is no leader."""
         if living := sorted(part.alive):
@@ -267,6 +274,7 @@ class ElectedCluster:
         """Whether a partition has no leader, and a replica that is alive."""
         return any(part.alive and not part.is_led for part in self.parts)
 
+    @breaks("adm-013")
     def elect(self, unclean):
         """Of all partitions, or of some with what there is not beside them."""
         named = (

@@ -6,10 +6,12 @@ from brokertrial.suites.cases.replication._elected_cluster import ElectedCluster
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, coordinator_partition, names_in
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-ASKED = ("ListOffsets", "OffsetForLeaderEpoch", "Fetch", "Produce")
+ASKED = {"ListOffsets": "offs-009", "OffsetForLeaderEpoch": "repl-008", "Fetch": "fetch-011", "Produce": "prod-009"}
+"""What is asked of leaders, and what is broken where another node answers, or the client's epoch is not looked at."""
 EPOCHS_SINCE, MANY, MUCH = 7, 2000, 1 << 20
 KNOWS_EPOCHS = {"ListOffsets": 4, "OffsetForLeaderEpoch": 2, "Fetch": 9}
 NAMES_LEADERS = {"Produce": 10, "Fetch": 16}
@@ -60,7 +62,8 @@ class SeenCluster(ElectedCluster):
             self.wire.eventually(lambda: must(*what), within=WITHIN_S)
         finally:
             for answer, sentence in self.wrong:
-                answer.must(False, sentence, "topics")
+                with breaks("repl-007"):
+                    answer.must(False, sentence, "topics")
 
     def _a_version(self, api, since):
         return self.rng.choice([one for one in self.wire.versions(api) if one >= since])
@@ -71,9 +74,9 @@ class SeenCluster(ElectedCluster):
     def _must_show(self, node, version=None):
         answer = self.wire.metadata(*self._topics(), to=node, version=version)
         brokers = sorted(row.node_id for row in answer.struct.brokers)
-        answer.must(
-            brokers == self.alive, f"node {node} shows the brokers {brokers}; {self.alive} are alive", "brokers"
-        )
+        with breaks("kraft-005"):
+            right = brokers == self.alive
+            answer.must(right, f"node {node} shows the brokers {brokers}; {self.alive} are alive", "brokers")
         return self._must_be_right(node, answer)
 
     def _must_describe(self, node):
@@ -84,11 +87,12 @@ class SeenCluster(ElectedCluster):
         for part in self.parts:
             eligible = sorted(found[part.topic, part.index].eligible_leader_replicas or ())
             right = sorted(part.eligible)
-            answer.must(
-                eligible == right, f"node {node} shows {eligible} eligible to lead {part}, not {right}", "topics"
-            )
+            with breaks("repl-005"):
+                said = f"node {node} shows {eligible} eligible to lead {part}, not {right}"
+                answer.must(eligible == right, said, "topics")
         return found
 
+    @breaks("adm-001")
     def _must_be_right(self, node, answer, unsaid=()):
         found = {(row.name, each.partition_index): each for row in answer.struct.topics for each in row.partitions}
         for part in self.parts:
@@ -99,20 +103,23 @@ class SeenCluster(ElectedCluster):
             where = f"node {node} shows {part} on {replicas}"
             answer.must(replicas == part.replicas, f"{where}; it was placed on {part.replicas}", "topics")
             way = (row.leader_id, row.leader_epoch)
-            answer.must(
-                way in part.ways,
-                f"{where}, led in epoch {way[1]} by {way[0]}; in sync are {sorted(part.isr)}, alive "
-                f"{sorted(part.alive)}, and leader and epoch must be {_any_of(part.ways)}",
-                "topics",
-            )
-            answer.must(
-                sorted(isr) == sorted(part.isr), f"{where}, in sync {isr}; it must be {sorted(part.isr)}", "topics"
-            )
-            gone, offline = sorted({*replicas} - {*self.alive}), sorted(row.offline_replicas)
-            answer.must(offline == gone, f"{where}, offline {offline}; it must be {gone}", "topics")
+            with breaks("repl-005", "repl-007"):
+                answer.must(
+                    way in part.ways,
+                    f"{where}, led in epoch {way[1]} by {way[0]}; in sync are {sorted(part.isr)}, alive "
+                    f"{sorted(part.alive)}, and leader and epoch must be {_any_of(part.ways)}",
+                    "topics",
+                )
+            in_sync, gone = sorted(part.isr), sorted({*replicas} - {*self.alive})
+            with breaks("repl-009"):
+                answer.must(sorted(isr) == in_sync, f"{where}, in sync {isr}; it must be {in_sync}", "topics")
+            offline = sorted(row.offline_replicas)
+            with breaks("kraft-005"):
+                answer.must(offline == gone, f"{where}, offline {offline}; it must be {gone}", "topics")
             code = errors.LEADER_NOT_AVAILABLE if way[0] == NO_NODE else errors.NONE
             right = row.error_code in (code, *unsaid)
-            answer.must(right, f"{where} with error {row.error_code}; it must be {code}", "topics")
+            with breaks("repl-005"):
+                answer.must(right, f"{where} with error {row.error_code}; it must be {code}", "topics")
         return found
 
     def _must_be_possible(self, node, answer, part, row):
@@ -135,6 +142,7 @@ class SeenCluster(ElectedCluster):
         if epoch > part.newest_before and not isr <= {*self.alive}:
             self.wrong.append((answer, f"{said}, in sync {sorted(isr)}; when it was elected {self.alive} were alive"))
 
+    @breaks("repl-007")
     def _must_agree(self):
         shown = {node: self._must_show(node) for node in self.alive}
         ways = {
@@ -173,17 +181,19 @@ class SeenCluster(ElectedCluster):
         rows = self._rows_of(answer, api)
         for part, epoch in epochs.items():
             row, right = rows.get((part.topic, part.index)), part.codes(node, epoch)
-            answer.must(row is not None, f"node {node} does not answer for {part}")
-            answer.must(
-                row.error_code in right,
-                f"node {node} answers {row.error_code} for {part} to who knows epoch {epoch}; leader and epoch are "
-                f"{_any_of(part.ways)}: it must be {_any_of(right)}",
-            )
+            with breaks(ASKED[api]):
+                answer.must(row is not None, f"node {node} does not answer for {part}")
+                answer.must(
+                    row.error_code in right,
+                    f"node {node} answers {row.error_code} for {part} to who knows epoch {epoch}; leader and epoch are "
+                    f"{_any_of(part.ways)}: it must be {_any_of(right)}",
+                )
             if api == "OffsetForLeaderEpoch" and not row.error_code:
                 self._must_end(answer, part, row)
         if version >= NAMES_LEADERS.get(api, 1000):
             self._must_be_named(node, answer, epochs, rows)
 
+    @breaks("repl-008")
     def _must_end(self, answer, part, row):
         """Asked was for the newest epoch that there may be."""
         right = {len(part.log)} | ({-1} if len(part.ways) > 1 else set())
@@ -203,6 +213,7 @@ class SeenCluster(ElectedCluster):
                 found[name, index] = row
         return found
 
+    @breaks("repl-018")
     def _must_be_named(self, node, answer, epochs, rows):
         named = {}
         for part in epochs:
@@ -221,6 +232,7 @@ class SeenCluster(ElectedCluster):
 
     # coordinators
 
+    @breaks("prot-019")
     def must_be_coordinated(self):
         """Each node names who leads the group's partition of the offsets topic, and where it listens."""
         for node in self.alive:
@@ -255,21 +267,26 @@ class SeenCluster(ElectedCluster):
     def _must_hold(self, part, drawn):
         leader, _ = self._led_now(part)
         seen = self.wire.fetch(part.topic, part.index, offset=0, to=leader, max_wait_ms=0)
-        seen.must(not seen.error, f"node {leader}, which leads {part}, refuses with {seen.error}")
+        with breaks("repl-002"):
+            seen.must(not seen.error, f"node {leader}, which leads {part}, refuses with {seen.error}")
         values = [each.value for each in part.log]
         # With too few in sync a leader that began anew may not know what was committed.
         sure = 0 if part.has_too_few else len(values) - part.uncommitted
         held = [value.decode() for value in seen.values]
-        seen.must(
-            held == values[: len(held)] and len(held) >= sure,
-            f"{part} holds {held}; it must be {values}, of which {part.uncommitted} are not committed yet",
-        )
+        with breaks("repl-001", *(["repl-006"] if part.cuts else [])):
+            seen.must(
+                held == values[: len(held)] and len(held) >= sure,
+                f"{part} holds {held}; it must be {values}, of which {part.uncommitted} are not committed yet",
+            )
         epochs = [each.header.leader_epoch for each in seen.batches]
         right = all(epoch in each.epochs for epoch, each in zip(epochs, part.log, strict=False))
         wanted = [sorted(each.epochs) for each in part.log]
-        seen.must(right and epochs == sorted(epochs), f"the batches of {part} have the epochs {epochs}, not {wanted}")
+        with breaks("repl-007"):
+            right = right and epochs == sorted(epochs)
+            seen.must(right, f"the batches of {part} have the epochs {epochs}, not {wanted}")
         self._must_end_as_read(part, epochs, leader, drawn)
 
+    @breaks("repl-008", "repl-006")
     def _must_end_as_read(self, part, epochs, leader, drawn):
         """Each epoch of records ends where the next one begins."""
         if len(epochs) < len(part.log) or not epochs:

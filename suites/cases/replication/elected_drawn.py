@@ -8,7 +8,7 @@ from brokertrial.suites.cases.replication._elected_seen import SeenCluster
     "replication/elected-whatever-comes-next",
     guarantees=[
         *("repl-001", "repl-002", "repl-003", "repl-005", "repl-006", "repl-007", "repl-008", "repl-009", "repl-018"),
-        *("adm-006", "adm-013", "kraft-005", "fetch-011", "prot-019"),
+        *("adm-013", "kraft-005", "fetch-011", "prot-019"),
     ],
     level="must",
     needs=[
