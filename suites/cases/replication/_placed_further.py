@@ -2,15 +2,11 @@
 they are safe.
 """
 
-from brokertrial.suites.cases.replication._placements import (
-    ABSENT,
-    PREFERRED,
-    UNCLEAN,
-    MovedPartitions,
-)
-from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
+from brokertrial.suites.cases.replication._placed_shown import ShownPlaces
+from brokertrial.suites.cases.replication._placements import PREFERRED, UNCLEAN
+from brokertrial.suites.cases.replication._roles import WITHIN_S
 from brokertrial.suites.probe.core import LEADER_UNSETTLED
-from brokertrial.suites.probe.failures import NoResponse
+from brokertrial.suites.probe.failures import NoResponse, breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -22,13 +18,10 @@ RISKED, KEPT = 4, 3
 stays where it is while a node is dead, but for the order of its replicas."""
 
 
-class PlacedPartitions(MovedPartitions):
-    """Partitions of which some may be `loose`: who holds them is decided when the dead node is back. Of one that is
-    `lost` the dead node alone has what there is."""
+class PlacedPartitions(ShownPlaces):
+    """They are moved in any stage, with records under way."""
 
     def __init__(self, wire, rng):
-        self.loose: set[int] = set()
-        self.lost: set[int] = set()
         self.newest: dict[int, tuple[bytes, int]] = {}
         super().__init__(wire, rng)
 
@@ -66,6 +59,7 @@ class PlacedPartitions(MovedPartitions):
         place.values.append(f"{self.written}")
         return made, len(place.values) - 1
 
+    @breaks("adm-014", "idem-008")
     def _arrived(self, sent):
         """What was sent is written once, wherever it was when the leader changed."""
         for index, (made, answer) in sent.items():
@@ -84,6 +78,7 @@ class PlacedPartitions(MovedPartitions):
     def _write(self, index, place):
         self._write_again(index, self._made(index))
 
+    @breaks("repl-012", "idem-008")
     def _write_again(self, index, made):
         def taken():
             answer = self.wire.produce(self.topic, made[0], index, acks=1 if index == RISKED else -1)
@@ -98,6 +93,7 @@ class PlacedPartitions(MovedPartitions):
                 what=f"what partition {index} took is at all replicas",
             )
 
+    @breaks("idem-008")
     def must_be_known(self):
         """The newest record of each partition, sent again, is known to whoever leads by now."""
         for index in self._led():
@@ -149,6 +145,7 @@ class PlacedPartitions(MovedPartitions):
     def _mixed(self, nodes):
         return self.rng.sample(nodes, len(nodes))
 
+    @breaks("adm-019")
     def step_call_off(self):
         """What waits for the dead node stays where it was; what rests is refused, in the same request."""
         unsure = self.loose | self.lost
@@ -162,6 +159,7 @@ class PlacedPartitions(MovedPartitions):
                 stay = [one for one in place.replicas if one not in place.adding]
                 place.replicas, place.target, place.before = stay, None, []
 
+    @breaks("adm-019")
     def step_call_off_at_once(self):
         """It stays where it was, or has moved by then."""
         for index in self._whole(2):
@@ -199,6 +197,7 @@ class PlacedPartitions(MovedPartitions):
             place.target, place.replicas = target, [*target, *sorted({*place.replicas} - {*target})]
             self.loose.add(index)
 
+    @breaks("adm-019")
     def step_settle(self):
         """Where nothing is known of who holds a partition, that is decided anew: what is under way is called off, if
         it can be."""
@@ -217,6 +216,7 @@ class PlacedPartitions(MovedPartitions):
             self.loose.remove(index)
             self.must_be_as_placed()
 
+    @breaks("adm-019")
     def _settles(self, index, target):
         """It is where it is to be, or is moved there again: from what it was called off to, when that is known."""
         row = self._row(index)
@@ -237,6 +237,7 @@ class PlacedPartitions(MovedPartitions):
             place.before, place.target = place.replicas, [self.dead]
             place.replicas = [self.dead, *sorted(place.removing)]
 
+    @breaks("adm-007")
     def step_grow(self):
         """Placed by the cluster, with as many replicas as one of those that are there has: not all have the same."""
         sizes = {len(place.replicas) for place in self.places}
@@ -259,6 +260,7 @@ class PlacedPartitions(MovedPartitions):
         if not self.lost & set(range(5)):
             super().step_elect()
 
+    @breaks("adm-013")
     def step_elect_all(self):
         """Whoever is first leads, where that one is alive."""
         asked = request("ElectLeaders", election_type=PREFERRED, topic_partitions=None, timeout_ms=10_000)
@@ -295,6 +297,7 @@ class PlacedPartitions(MovedPartitions):
             if self.rng.random() < 0.6:
                 self._elected_uncleanly(RISKED)
 
+    @breaks("adm-013")
     def _must_not_be_elected(self):
         """Who lacks what there is does not lead, alive as it may be."""
         self._elect_for(RISKED, PREFERRED).must_be_refused(errors.PREFERRED_LEADER_NOT_AVAILABLE)
@@ -305,6 +308,7 @@ class PlacedPartitions(MovedPartitions):
         asked = request("ElectLeaders", election_type=kind, topic_partitions=rows, timeout_ms=10_000)
         return self.wire.ask(asked, to=self.wire.controller)
 
+    @breaks("adm-013")
     def _elected_uncleanly(self, index):
         self._elect_for(index, UNCLEAN).must_succeed()
         self.wire.until(lambda: self._leader(index) in self.alive, within=WITHIN_S, what=f"partition {index} is led")
@@ -319,73 +323,7 @@ class PlacedPartitions(MovedPartitions):
 
     # what must be
 
-    def _must_be_shown(self, node):
-        answer = self.wire.metadata(self.topic, to=node)
-        rows = {row.partition_index: row for row in answer.struct.topics[0].partitions}
-        wanted = list(range(len(self.places)))
-        answer.must(sorted(rows) == wanted, f"node {node} shows the partitions {sorted(rows)}; they must be {wanted}")
-        self._must_be_safe(answer, node, rows)
-        for index, place in enumerate(self.places):
-            if index not in self.loose | self.lost:
-                self._must_be_exact(answer, node, index, place, rows[index])
-
-    def _must_be_exact(self, answer, node, index, place, row):
-        living = self._living(place)
-        where = f"node {node} shows partition {index}"
-        answer.must(row.replica_nodes == place.replicas, f"{where} on {row.replica_nodes}, not on {place.replicas}")
-        offline = sorted(set(place.replicas) - set(living))
-        answer.must(sorted(row.offline_replicas) == offline, f"{where} offline on {row.offline_replicas}")
-        right = sorted(row.isr_nodes) == sorted(living) or (not living and row.isr_nodes == [self.dead])
-        answer.must(right, f"{where} in sync on {row.isr_nodes}, not on {living or self.dead}")  # KIP-966: nobody is
-        right = row.leader_id in living if living else row.leader_id == NO_NODE
-        answer.must(right, f"{where} led by {row.leader_id}; alive are {living or 'none'} of its replicas")
-        if not living:
-            return
-        answer.must(
-            row.leader_epoch > place.epoch or (row.leader_epoch, row.leader_id) == (place.epoch, place.leader),
-            f"{where} led by {row.leader_id} in epoch {row.leader_epoch}; {place.leader} led in {place.epoch}",
-        )
-        place.epoch, place.leader = row.leader_epoch, row.leader_id
-
-    def _must_be_safe(self, answer, node, rows):
-        for index in sorted(self.loose):
-            row, living = rows[index], set(rows[index].replica_nodes) & set(self.alive)
-            answer.must(
-                row.leader_id in living and row.leader_id in row.isr_nodes and {*row.isr_nodes} <= {*self.alive},
-                f"node {node} shows partition {index} on {row.replica_nodes}, in sync on {row.isr_nodes}, led by "
-                f"{row.leader_id}; it must be one of either, and alive",
-            )
-        for index in sorted(self.lost):
-            row = rows[index]
-            nobody = row.leader_id == NO_NODE and row.isr_nodes in ([], [self.dead])
-            answer.must(
-                nobody and row.replica_nodes == self.places[index].replicas,
-                f"node {node} shows partition {index} on {row.replica_nodes}, in sync on {row.isr_nodes}, led by "
-                f"{row.leader_id}; {self.dead}, which is dead, has what there is",
-            )
-
-    def _must_be_listed(self):
-        """What is on the move, asked for by partition or all; of what is loose nothing is asked."""
-        names = [index for index in range(len(self.places)) if self.rng.random() < 0.7] + [ABSENT]
-        asked = None if self.rng.random() < 0.5 else [{"name": self.topic, "partition_indexes": names}]
-        asked_of = self.rng.choice(self.alive)
-        answer = self.wire.ask(request("ListPartitionReassignments", topics=asked, timeout_ms=10_000), to=asked_of)
-        if answer.error == errors.NOT_CONTROLLER:
-            return
-        found = {
-            row.partition_index: (row.replicas, sorted(row.adding_replicas), sorted(row.removing_replicas))
-            for each in answer.must_succeed().struct.topics
-            if each.name == self.topic
-            for row in each.partitions
-            if row.partition_index not in self.loose
-        }
-        wanted = {
-            index: (place.replicas, sorted(place.adding), sorted(place.removing))
-            for index, place in enumerate(self.places)
-            if place.target is not None and index not in self.loose and (asked is None or index in names)
-        }
-        answer.must(found == wanted, f"on the move are {found}; it must be {wanted}", "topics")
-
+    @breaks("repl-001", "repl-002")
     def must_be_held_by_all(self):
         """Each living replica holds every record; a living node that is none refuses. Of what is loose the leader."""
         self.must_be_known()

@@ -1,6 +1,7 @@
 """Partitions and their replicas as they must be: where they were placed, what is on the move, what they hold."""
 
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -48,6 +49,7 @@ class MovedPartitions:
     def alive(self):
         return [node for node in self.everyone if node != self.dead]
 
+    @breaks("repl-017")
     def loses(self, dead):
         """A node has died."""
         self.dead = dead
@@ -61,6 +63,7 @@ class MovedPartitions:
     def _without_the_dead(self, node):
         return self.dead not in [row.node_id for row in self.wire.metadata(to=node).struct.brokers]
 
+    @breaks("repl-017")
     def gets_back(self):
         """The dead node is back: all that waited for it is done."""
         self.dead = None
@@ -168,6 +171,7 @@ class MovedPartitions:
         rows = self._answered(self._alter({ABSENT: [one]}), [ABSENT])
         self._must_be_answered(rows, ABSENT, errors.UNKNOWN_TOPIC_OR_PARTITION)
 
+    @breaks("adm-013")
     def step_elect(self):
         """The preferred leaders of some, in one request with an unknown partition; or any for those that need none."""
         chosen = self.rng.sample(range(PARTITIONS), self.rng.choice((1, 2, 3)))
@@ -226,6 +230,7 @@ class MovedPartitions:
         )
         return self.wire.ask(asked, to=self.wire.controller)
 
+    @breaks("adm-019")
     def _answered(self, answer, wanted):
         rows = {row.partition_index: row for each in answer.struct.responses for row in each.partitions}
         answer.must(
@@ -234,6 +239,7 @@ class MovedPartitions:
         )
         return answer, rows
 
+    @breaks("adm-019")
     def _must_be_answered(self, answered, index, code):
         answer, rows = answered
         found = rows[index].error_code
@@ -299,6 +305,7 @@ class MovedPartitions:
                     within=WITHIN_S,
                 )
 
+    @breaks("repl-009")
     def _must_be_held(self, node, index, place):
         seen = self.wire.fetch(self.topic, index, offset=0, to=node)
         if node not in place.replicas:

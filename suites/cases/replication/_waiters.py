@@ -4,6 +4,7 @@ from typing import Any
 
 from brokertrial.suites.probe.answer import Response
 from brokertrial.suites.probe.exchanger import ClosedByPeer, ReadTimeout
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.fitting import fitted
 from brokertrial.wire.messages import request
 
@@ -90,6 +91,7 @@ class WaitingLine:
         waiter.response.examined = waiter.answered = True
         return waiter
 
+    @breaks("prot-008")
     def ends(self):
         """One more request is answered next: no answer came twice."""
         if self.closed or self.waiting:

@@ -1,6 +1,7 @@
 """What the answers to requests that waited may say, by what has happened to their partitions meanwhile."""
 
 from brokertrial.suites.cases.replication._waiters import DELETED, ELECTED, MOVES, SHRUNK, STRICT, WHOLE
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.fetch import Fetched
 from brokertrial.wire import errors
 
@@ -10,6 +11,8 @@ TOO_FEW = errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 NAMES_LEADERS = {"Produce": 10, "Fetch": 16}
 FROM_FOLLOWERS = 11
 PROMPT_S, SURELY_S = 6, 1
+WAITS = {"Produce": "prod-010", "Fetch": "fetch-008", "DeleteRecords": "adm-011"}
+"""What is broken where such a request is not answered in its time, or with what has not happened."""
 
 
 class WaitsJudge:
@@ -92,19 +95,22 @@ class WaitsJudge:
         """An error, which must be one of these, and name who leads now where it can."""
         codes = self._codes(waiter, part, now_ms)
         words = " or ".join(errors.name(code) for code in sorted(codes)) or "no error"
-        waiter.response.must(
-            row.error_code in codes,
-            f"{self._said(part)} is answered {errors.name(row.error_code)} ({row.error_code}); it must be {words}",
-            f"{path}.error_code",
-        )
+        moved = waiter.api == "Produce" and {row.error_code, *codes} & {errors.NOT_LEADER_OR_FOLLOWER}
+        with breaks("prod-009" if moved else WAITS[waiter.api]):
+            waiter.response.must(
+                row.error_code in codes,
+                f"{self._said(part)} is answered {errors.name(row.error_code)} ({row.error_code}); it must be {words}",
+                f"{path}.error_code",
+            )
         if part.fate in MOVES and row.error_code in MOVED and waiter.version >= NAMES_LEADERS.get(waiter.api, 99):
             named = row.current_leader.leader_id
             listed = [one.node_id for one in waiter.response.struct.node_endpoints]
-            waiter.response.must(
-                named in part.next_leaders and named in listed,
-                f"{self._said(part)} is led by node {part.next_leaders[-1:]}; it names node {named} of {listed}",
-                f"{path}.current_leader.leader_id",
-            )
+            with breaks("repl-018"):
+                waiter.response.must(
+                    named in part.next_leaders and named in listed,
+                    f"{self._said(part)} is led by node {part.next_leaders[-1:]}; it names node {named} of {listed}",
+                    f"{path}.current_leader.leader_id",
+                )
 
     def _said(self, part):
         what = {"stays": "which stays", "whole": "whose replicas have all", "strict": "whose settings change"}
@@ -120,6 +126,7 @@ class WaitsJudge:
             write.offset = part.acked[write.value] = row.base_offset
             self._must_be_everywhere(waiter, part, path, "is acknowledged")
 
+    @breaks("repl-004", "repl-010")
     def _must_be_everywhere(self, waiter, part, path, what):
         """What some replica in sync lacks is neither acknowledged nor shown."""
         lacking = part.lacking(self.cut_node)
@@ -134,6 +141,7 @@ class WaitsJudge:
         if part.fate not in DELETED:
             self.doubtful.append((waiter, part, path, sentence))
 
+    @breaks("repl-004", "repl-010")
     def clears_doubts(self):
         """Whoever was acknowledged too early is found out: the replica that lacks it is in sync still."""
         if not self.doubtful:
@@ -144,6 +152,7 @@ class WaitsJudge:
             waiter.response.must(not {*part.lacking(self.cut_node)} & {*in_sync}, sentence, f"{path}.error_code")
         self.doubtful = []
 
+    @breaks("fetch-008")
     def _fetched(self, waiter, now_ms):
         failed = held = False
         whole = waiter.response.struct.error_code
@@ -158,27 +167,29 @@ class WaitsJudge:
             found = {offset: value for offset, value in found.items() if offset >= position}
             held = held or bool(found) or bool(row.records)
             hidden = waiter.committed and part.stable and not self.ended
-            waiter.response.must(
-                not (hidden and found), f"{self._said(part)} returns {found}, in a transaction that is open", path
-            )
+            with breaks("txn-004"):
+                said = f"{self._said(part)} returns {found}, in a transaction that is open"
+                waiter.response.must(not (hidden and found), said, path)
             for offset, value in found.items():
                 known = part.read.setdefault(offset, value)
-                waiter.response.must(
-                    known == value, f"{self._said(part)} has {value!r} at {offset}, where {known!r} was read", path
-                )
+                with breaks("repl-010"):
+                    said = f"{self._said(part)} has {value!r} at {offset}, where {known!r} was read"
+                    waiter.response.must(known == value, said, path)
             if found:
                 self._must_be_everywhere(waiter, part, path, f"returns offsets {[*found]}")
-            waiter.response.must(
-                row.high_watermark >= position,
-                f"{self._said(part)} has the high watermark {row.high_watermark}; it was {position} or more",
-                f"{path}.high_watermark",
-            )
+            with breaks("fetch-010"):
+                waiter.response.must(
+                    row.high_watermark >= position,
+                    f"{self._said(part)} has the high watermark {row.high_watermark}; it was {position} or more",
+                    f"{path}.high_watermark",
+                )
         waiter.response.must(
             failed or held or waiter.late(now_ms),
             f"it is answered with nothing after {now_ms - waiter.sent_ms} ms; it must wait for {waiter.wait_ms} ms",
             "responses",
         )
 
+    @breaks("adm-011")
     def _deleted(self, waiter, now_ms):
         for part, row, path in waiter.answers():
             if row.error_code:

@@ -1,11 +1,13 @@
 """The logs of partitions to which requests waited: what must be there, where, and once."""
 
 from brokertrial.suites.cases.replication._roles import WITHIN_S
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 
 UNSURE = (errors.OUT_OF_ORDER_SEQUENCE_NUMBER, errors.DUPLICATE_SEQUENCE_NUMBER)
 
 
+@breaks("idem-008")
 def sent_again(wire, part, restarted):
     """Each batch that was not acknowledged, as its producer would; of several those behind the last that was.
 
@@ -27,6 +29,7 @@ def sent_again(wire, part, restarted):
         part.acked[write.value] = answer.must_succeed().offset
 
 
+@breaks("repl-010")
 def must_be_whole(wire, part):
     """Everything once, acknowledged or read where it is, in the order of its connection, alike on every replica."""
     topic, index = part.place
@@ -35,10 +38,12 @@ def must_be_whole(wire, part):
     log = wire.read_all(topic, index, offset=start)
     found = [(offset, value) for offset, value in zip(log.offsets, log.values, strict=True) if offset >= start]
     at = dict(found)
-    log.must(start in part.cuts and start >= part.cut_to, f"it begins at {start}; it must at one of {part.cuts}")
+    with breaks("adm-011"):
+        log.must(start in part.cuts and start >= part.cut_to, f"it begins at {start}; it must at one of {part.cuts}")
     ours = {write.value for write in part.writes} | {*part.acked} | {*part.held} | part.loose
     values = [value for _, value in found]
-    log.must(len({*values}) == len(values) and {*values} <= ours, f"it holds {values}; each must be there once")
+    with breaks("idem-008"):
+        log.must(len({*values}) == len(values) and {*values} <= ours, f"it holds {values}; each must be there once")
     if not part.stable:
         log.must_have_offsets(range(start, start + len(found)))
     known = {**dict(enumerate(part.held)), **{offset: value for value, offset in part.acked.items()}}
@@ -54,6 +59,7 @@ def must_be_whole(wire, part):
         wire.until(lambda node=node: _has_all(wire, part, node, found), within=WITHIN_S, what=f"node {node} has all")
 
 
+@breaks("repl-010")
 def _has_all(wire, part, node, found):
     """A follower that knows less is asked again; what it has must be the same. It may have deleted, when it led, what
     the others have not."""

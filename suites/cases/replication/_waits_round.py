@@ -3,10 +3,11 @@
 from brokertrial.suites.cases.replication._roles import WITHIN_S
 from brokertrial.suites.cases.replication._waiters import ELECTED, MOVES, SHRUNK, STAYS, STRICT, TAKEN
 from brokertrial.suites.cases.replication._waits_asked import WaitsAsked
-from brokertrial.suites.cases.replication._waits_judged import PROMPT_S, kept, shown
+from brokertrial.suites.cases.replication._waits_judged import PROMPT_S, WAITS, kept, shown
 from brokertrial.suites.cases.replication._waits_logs import must_be_whole, sent_again
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import SET, TOPIC
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire.messages import request
 
 A_MOMENT_S = 0.002
@@ -33,6 +34,7 @@ class WaitsRound(WaitsAsked):
             self._dies()
             self.looks()
 
+    @breaks("adm-019")
     def _moves(self):
         a, b, c = self.first, self.second, self.cut_node
         orders = {(ELECTED, a): [b, a, c], (TAKEN, a): [b], (ELECTED, c): [a, b, c], (SHRUNK, a): [a, b]}
@@ -115,6 +117,7 @@ class WaitsRound(WaitsAsked):
         for line in self.rng.sample(self.pipelines, 3):
             line.line.close()
 
+    @breaks("repl-007")
     def _dies(self):
         """A leader is gone; who waits at the others waits on."""
         self.dead = self.restarted = self.first
@@ -128,6 +131,7 @@ class WaitsRound(WaitsAsked):
                 )
                 part.is_led_by(self.second)
 
+    @breaks("repl-010")
     def leaves_out_who_lacks(self):
         """The replicas that lack something are in sync no more: the others go on without them."""
         for part in self.parts:
@@ -154,6 +158,7 @@ class WaitsRound(WaitsAsked):
                 if not (kills and part.leader == self.first):
                     part.acked[value.encode()] = answer.offset
 
+    @breaks("repl-010")
     def comes_together(self):
         """All nodes are there, all replicas in sync; then the transaction ends."""
         self.judge.cut = False
@@ -200,13 +205,14 @@ class WaitsRound(WaitsAsked):
         how = "its connection is closed" if line.closed else f"it waits for {waited} ms"
         what = ", ".join(f"{topic}-{index}" for topic, index in (part.place for part in waiter.rows))
         exchange = waiter.response.asked
-        self.wire.too_late(
-            f"{waiter.api} v{waiter.version} of {what} at node {waiter.node} is not answered: {how}; it may wait for "
-            f"{waiter.wait_ms} ms, and until what it waits for is decided",
-            exchange.evidence(),
-            (exchange.number,),
-            waiter.api,
-        )
+        with breaks(WAITS.get(waiter.api, "prot-008")):
+            self.wire.too_late(
+                f"{waiter.api} v{waiter.version} of {what} at node {waiter.node} is not answered: {how}; it may wait "
+                f"for {waiter.wait_ms} ms, and until what it waits for is decided",
+                exchange.evidence(),
+                (exchange.number,),
+                waiter.api,
+            )
 
     def must_be_whole(self):
         """What is not known to be written is sent again; then each log is as it was answered, on every replica."""
