@@ -8,6 +8,7 @@ asked    of a transaction that has not begun here it keeps the lowest sequence t
 from typing import NamedTuple
 
 from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.produce import UNVERIFIED
 from brokertrial.wire import errors
 
@@ -80,6 +81,15 @@ class SeenProducer:
             self.asked = None
 
 
+def _broken_by(seen, epoch, codes):
+    """By the next batch of this epoch, where it is not refused with one of the codes, or not taken."""
+    if seen.epoch < 0:
+        return ("idem-005",) if codes else ("idem-011",)
+    if seen.epoch != epoch:
+        return ("idem-009",) if codes else ("idem-009", "txn-016")
+    return ("idem-005",) if codes else ("prod-001",)
+
+
 class DrawnProducer:
     """A transactional id, and the partitions of its transaction."""
 
@@ -142,10 +152,11 @@ class DrawnBatches:
         one.held.add(partition)  # though the batch be refused
         codes = seen.judged(one.epoch, first)
         answer = self._produce(one, partition, made)
-        if codes:
-            answer.must_be_refused(*codes)
-            return
-        answer.must_be_at(self.ends[partition])
+        with breaks(*_broken_by(seen, one.epoch, codes)):
+            if codes:
+                answer.must_be_refused(*codes)
+                return
+            answer.must_be_at(self.ends[partition])
         self._taken(one, partition, WrittenBatch(made, first, (first + len(values) - 1) % WRAP, self.ends[partition]))
         for value in values:
             self.open[one.name].append((partition, value))
@@ -161,6 +172,7 @@ class DrawnBatches:
             seen.began = written.offset
         one.old = [*one.old, written.data][-20:]
 
+    @breaks("idem-002", "idem-003")
     def step_again(self, one, partition):
         """One of the newest batches: where the transaction is open here, or was begun anew, it is answered with its
         offset.
@@ -173,17 +185,20 @@ class DrawnBatches:
         if seen.began < 0:
             seen.asks(one.epoch, written.sequence, one.newer)
             if not one.newer and partition not in one.held:
-                self._produce(one, partition, written.data).must_be_refused(*UNADDED)
+                with breaks("txn-018"):
+                    self._produce(one, partition, written.data).must_be_refused(*UNADDED)
                 return
             one.held.add(partition)
         self._produce(one, partition, written.data).must_be_at(written.offset)
 
+    @breaks("idem-004")
     def step_too_old(self, one, partition):
         seen = self.known[one.name, partition]
         if len(seen.batches) > WINDOW and seen.epoch == one.epoch and seen.began >= 0:
             written = self.rng.choice(seen.batches[:-WINDOW])
             self._produce(one, partition, written.data).must_be_refused(*TOO_OLD)
 
+    @breaks("txn-020")
     def step_not_added(self, one, partition):
         """What the coordinator refuses leaves the lowest sequence that came: the one behind it may not be the first."""
         seen = self.known[one.name, partition]
@@ -196,6 +211,7 @@ class DrawnBatches:
         if self.rng.random() < 0.5 and first + len(values) < WRAP:
             self._send(one, partition, first + len(values))
 
+    @breaks("idem-009")
     def step_old_epoch(self, one, partition):
         """Whatever it was once, it is fenced: by the partition, or by the coordinator where the partition is behind."""
         seen = self.known[one.name, partition]
@@ -209,6 +225,7 @@ class DrawnBatches:
         made, _ = self._made(one, 0, epoch)
         self._produce(one, partition, made).must_be_refused(*OLD)
 
+    @breaks("txn-019")
     def step_plain(self, one, partition):
         """Beside its open transaction."""
         seen = self.known[one.name, partition]
@@ -219,6 +236,7 @@ class DrawnBatches:
 
     # transactions
 
+    @breaks("txn-018")
     def step_end(self, one, _):
         if not one.held:
             return
@@ -229,6 +247,7 @@ class DrawnBatches:
             one.epoch = answer.must_have("producer_epoch", before + 1).epoch
         self._ended(one, one.epoch, commit)
 
+    @breaks("txn-007")
     def step_anew(self, one, _):
         """Its open transaction is aborted in an epoch of its own."""
         fenced, held = one.epoch + 1, bool(one.held)
@@ -246,6 +265,7 @@ class DrawnBatches:
         self.open[one.name] = []
         self.wire.eventually(lambda: self._must_have_ended(one), within=WITHIN_S)
 
+    @breaks("txn-026")
     def _must_have_ended(self, one):
         answer = self.wire.describe_transaction(one.name).must_succeed()
         state = answer.at("transaction_states[0].transaction_state")
@@ -259,6 +279,7 @@ class DrawnBatches:
 
     # the way there
 
+    @breaks("txn-020")
     def _add(self, one, partition):
         self.wire.add_partitions(one.name, one.id, one.epoch, [(self.topic, partition)]).must_succeed()
         one.held.add(partition)
@@ -286,9 +307,11 @@ class DrawnBatches:
 
     # what is described
 
+    @breaks("txn-026")
     def _must_be_described(self, partition):
         wire, place = self.wire, (self.topic, partition)
-        wire.list_offsets(*place).must_name(offset=self.ends[partition])
+        with breaks("txn-006"):
+            wire.list_offsets(*place).must_name(offset=self.ends[partition])
         answer = wire.describe_producers(*place).must_succeed()
         found = {
             row.producer_id: (row.producer_epoch, row.last_sequence, row.current_txn_start_offset)

@@ -1,8 +1,9 @@
 """Transactional ids that are followed: the effect of each step on them, and all that must be described of each."""
 
+from brokertrial.suites.cases.transactions._described_ids import OFFSETS_TOPIC, WITHIN_S, DescribedIds
 from brokertrial.suites.probe import batch, rebalance
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
-from brokertrial.wire.messages import request
 
 APIS = {
     "AddPartitionsToTxn": 0,
@@ -13,10 +14,6 @@ APIS = {
     "ListTransactions": 0,
     "DescribeProducers": 0,
 }
-WITHIN_S = 10
-LONG_MS = 3_600_000
-OFFSETS_TOPIC = "__consumer_offsets"
-STATES = ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort")
 TIMEOUTS_MS = (58_000, 59_000, 60_000)
 """Longer than any transaction is left open; clusters may have a minute at most (transaction.max.timeout.ms)."""
 OLD_MS, EXPIRES_MS = 20_000, 55_000
@@ -24,7 +21,6 @@ STEPS = (
     *["begin"] * 5, *["offsets"] * 3, *["end"] * 4, "end wrongly", "end again", "end nothing",
     *["init"] * 2, *["init again"] * 3, "strange",
 )  # fmt: skip
-BUSY = (errors.COORDINATOR_LOAD_IN_PROGRESS, errors.COORDINATOR_NOT_AVAILABLE)
 
 
 class DrawnId:
@@ -44,16 +40,16 @@ class DrawnId:
         self.held, self.gone, self.sequences, self.staged = {}, [], {}, {}
 
 
-class DrawnIds:
+class DrawnIds(DescribedIds):
     """The ids, a topic, and a group with one member: what each step makes of them."""
 
     def __init__(self, wire, topic, group, rng):
-        self.wire, self.topic, self.group, self.rng = wire, topic, group, rng
+        super().__init__(wire, topic, rng)
+        self.group = group
         newer = wire.transaction_version >= 2
         self.all = [DrawnId(wire.name(f"x{number}"), newer and number % 2 == 0) for number in range(4)]
         self.offsets, self.puts = {}, 0
         """Partition -> the how many-th offset that was staged is in force, and which it is: of two the later one."""
-        self.unknown = {}
         self.member = wire.member(group, session_timeout_ms=60_000)
         rebalance(self.member)
         for one in self.all:
@@ -85,6 +81,7 @@ class DrawnIds:
 
     # what is asked
 
+    @breaks("txn-007")
     def step_init(self, one):
         """From nothing: the next epoch, whatever was open is aborted, and the timeout is the new one."""
         version = self._version("InitProducerId", 0, 5)
@@ -96,6 +93,7 @@ class DrawnIds:
         answer.must_have("producer_epoch", one.epoch + 1 + fenced)
         self._begun_anew(one, answer, timeout_ms, last=-1)
 
+    @breaks("txn-007", "txn-029")
     def step_init_again(self, one):
         """From an id and an epoch: the present one goes on, the one before repeats itself, others are fenced."""
         if one.state == "Ongoing":
@@ -125,6 +123,7 @@ class DrawnIds:
             answer.must_have("producer_epoch", one.epoch + (how == "now"))
             self._begun_anew(one, answer, timeout_ms, last=one.epoch if how == "now" else one.last)
 
+    @breaks("txn-028")
     def step_begin(self, one):
         """Partitions join, by request or by being written to; one that is unknown keeps all others out."""
         self._is_later(one)
@@ -140,6 +139,7 @@ class DrawnIds:
         if not bad:
             self._joined(one, self.topic, partitions)
 
+    @breaks("txn-029")
     def step_strange(self, one):
         """Partitions for an epoch that is over, an epoch to come, or another producer's id."""
         version = self._version("AddPartitionsToTxn", 0, 3)
@@ -153,6 +153,7 @@ class DrawnIds:
         )
         self._must_have_codes(self._add(one, id_, epoch, [0, 2], version), {0: code, 2: code})
 
+    @breaks("txn-012")
     def step_offsets(self, one):
         """Offsets of the group join; whom the group does not know that way stages nothing, the transaction is open."""
         self._is_later(one)
@@ -172,12 +173,14 @@ class DrawnIds:
         answer = self.wire.txn_offset_commit(
             one.name, one.id, one.epoch, self.group, {(self.topic, partition): offset}, version=version, **who
         )
-        answer.must_have("topics[0].partitions[0].error_code", code)
+        with breaks("txn-015" if code else "txn-012"):
+            answer.must_have("topics[0].partitions[0].error_code", code)
         self._joined(one, OFFSETS_TOPIC, [])
         if not code:
             self.puts += 1
             one.staged[partition] = (self.puts, offset)
 
+    @breaks("txn-010")
     def step_end(self, one, commit=None):
         if one.state != "Ongoing":
             return
@@ -199,6 +202,7 @@ class DrawnIds:
         one.state, one.held, one.last = "CompleteCommit" if commit else "CompleteAbort", {}, None
         one.before_its_end = one.gone[-1] if one.newer else None
 
+    @breaks("txn-010")
     def step_end_again(self, one):
         """Where each end raises the epoch, a repeated one is answered the same, its opposite is refused."""
         if not one.newer or one.before_its_end is None or one.state not in ("CompleteCommit", "CompleteAbort"):
@@ -211,6 +215,7 @@ class DrawnIds:
         else:
             answer.must_be_refused(errors.INVALID_TXN_STATE)
 
+    @breaks("txn-010")
     def step_end_nothing(self, one):
         """Where each end raises the epoch, an abort of nothing is legal: an empty transaction ends, in a new epoch."""
         if not one.newer or one.state == "Ongoing":
@@ -223,6 +228,7 @@ class DrawnIds:
         one.before, one.start, one.later, one.began_ms = one.start, None, now_ms > one.began_ms + 20, now_ms
         self._ended(one, commit=False)
 
+    @breaks("txn-010")
     def step_end_wrongly(self, one):
         """An end under another epoch or id, or where none is open: the same end again is harmless before KIP-890."""
         version = 5 if one.newer else self._version("EndTxn", 0, 4)
@@ -237,102 +243,8 @@ class DrawnIds:
             cases.append((one.id, one.epoch, 0 if again else errors.INVALID_TXN_STATE))
         id_, epoch, code = self.rng.choice(cases)
         answer = self.wire.end_txn(one.name, id_, epoch, commit=commit, version=version)
-        answer.must_have("error_code", code)
-
-    # what is described
-
-    def must_be_described(self, one):
-        """All fields of one id; an unknown and an empty one are answered beside it, in the order asked."""
-        unknown = self._unknown_beside(one)
-        asked = request("DescribeTransactions", transactional_ids=[one.name, unknown, "", one.name])
-
-        def check():
-            answer = self.wire.ask(asked, to=lambda: self.wire.coordinator(one.name, 1))
-            rows = answer.struct.transaction_states
-            codes = [row.error_code for row in rows]
-            answer.must(
-                codes == [0, errors.TRANSACTIONAL_ID_NOT_FOUND, errors.INVALID_REQUEST, 0],
-                f"the error codes are {codes}",
-            )
-            for row in (rows[0], rows[3]):
-                self._must_fit(answer, one, row)
-
-        self.wire.eventually(check, within=WITHIN_S)
-        self._producers_must_be_described(one)
-
-    def _must_fit(self, answer, one, row):
-        found = (row.transaction_state, row.producer_id, row.producer_epoch, row.transaction_timeout_ms)
-        wanted = (one.state, one.id, one.epoch, one.timeout_ms)
-        answer.must(found == wanted, f"{one.name} has state, id, epoch and timeout {found}; they must be {wanted}")
-        held = {each.topic: set(each.partitions) for each in row.topics}
-        if OFFSETS_TOPIC in one.held and len(held.get(OFFSETS_TOPIC, ())) == 1:
-            one.held[OFFSETS_TOPIC] = one.held[OFFSETS_TOPIC] or held[OFFSETS_TOPIC]
-        answer.must(held == one.held, f"{one.name} holds {held}; it must hold {one.held}")
-        start = row.transaction_start_time_ms
-        if one.start is None:
-            if one.state == "Empty":  # up to 4.0.1 that of the last one stays
-                answer.must(start in (-1, one.before), f"{one.name} is empty and began at {start}")
-            else:
-                answer.must(not one.later or start > one.before, f"{one.name} began at {start}, as the one before it")
-            one.start = start
-        answer.must(start == one.start, f"{one.name} began at {start}; it began at {one.start}")
-
-    def _producers_must_be_described(self, one):
-        """Where its open transaction wrote: its epoch and its newest sequence."""
-        for partition, count in one.sequences.items() if one.state == "Ongoing" else ():
-            answer = self.wire.describe_producers(self.topic, partition).must_succeed()
-            rows = {
-                row.producer_id: (row.producer_epoch, row.last_sequence, row.current_txn_start_offset >= 0)
-                for row in answer.at("topics[0].partitions[0].active_producers")
-            }
-            found, wanted = rows.get(one.id), (one.epoch, count - 1, True)
-            answer.must(found == wanted, f"epoch, sequence, openness of {one.name} are {found}; they must be {wanted}")
-
-    def must_be_listed(self):
-        """A drawn question: of states, of producer ids, of a duration, of a pattern, or of several of them at once."""
-        rng, version = self.rng, self._version("ListTransactions", 0, 2)
-        states = rng.sample(STATES, rng.choice((0, 1, 2))) + rng.choice(([], [], ["Nonsense"]))
-        producers = [one.id for one in rng.sample(self.all, rng.choice((0, 0, 1, 2)))]
-        longer_ms = rng.choice((-1, LONG_MS)) if version >= 1 else -1
-        named = rng.sample(self.all, rng.choice((0, 1, 2))) if version >= 2 else []
-        self._must_list(version, states, producers, longer_ms, named)
-
-    def must_be_listed_by_two_filters(self):
-        """Each id by itself, at any age and at one that no transaction has, in any state and while it is empty."""
-        version = max(self.wire.versions("ListTransactions"))
-        for one in self.all:
-            for longer_ms in (-1, LONG_MS) if version >= 1 else (-1,):
-                for states in ([], ["Empty"]):
-                    self._must_list(version, states, [one.id], longer_ms, [])
-
-    def _must_list(self, version, states, producers, longer_ms, named):
-        asked = {"state_filters": states, "producer_id_filters": producers}
-        if version >= 1:
-            asked["duration_filter"] = longer_ms
-        if version >= 2:
-            asked["transactional_id_pattern"] = "|".join(one.name for one in named) or None
-        answers = [
-            self.wire.ask(request("ListTransactions", **asked), to=node, version=version, retry_on=BUSY).must_succeed()
-            for node in self.wire.nodes
-        ]
-        ours = {one.name for one in self.all}
-        found = sorted(
-            (row.transactional_id, row.producer_id, row.transaction_state)
-            for answer in answers
-            for row in answer.struct.transaction_states
-            if row.transactional_id in ours
-        )
-        wanted = sorted(
-            (one.name, one.id, one.state)
-            for one in self.all
-            if (not states or one.state in states)
-            and (not producers or one.id in producers)
-            and (longer_ms < 0 or one.start == -1)
-            and (not named or one in named)
-        )
-        self.wire.must(found == wanted, f"v{version} with {asked} lists {found}; it must list {wanted}", *answers)
-        for answer in answers:
-            answer.must_have("unknown_state_filters", [name for name in states if name not in STATES])
+        with breaks("txn-010" if (id_, epoch) == (one.id, one.epoch) else "txn-029"):
+            answer.must_have("error_code", code)
 
     # the ways there
 
@@ -359,6 +271,7 @@ class DrawnIds:
             one.later, one.began_ms, one.before_its_end = now_ms > one.began_ms + 20, now_ms, None
         one.held[topic] = one.held.get(topic, set()) | set(partitions)
 
+    @breaks("txn-020")
     def _written(self, one, partition):
         sequence = one.sequences.get(partition, 0)
         made = batch(
@@ -378,20 +291,10 @@ class DrawnIds:
         found = {row.partition_index: row.partition_error_code for row in rows}
         answer.must(found == wanted, f"the error codes are {found}; they must be {wanted}")
 
+    @breaks("txn-012")
     def _offsets_must_be(self):
         every = [(self.topic, partition) for partition in range(3)]
         answer = self.wire.committed_all(self.group, every)
         found = {partition: offset for (_, partition), offset in answer.offsets.items()}
         wanted = {partition: self.offsets.get(partition, (0, -1))[1] for partition in range(3)}
         answer.must(found == wanted, f"the offsets are {found}; they must be {wanted}")
-
-    def _version(self, api, lowest, newest):
-        return self.rng.choice([each for each in self.wire.versions(api) if lowest <= each <= newest])
-
-    def _unknown_beside(self, one):
-        """A name that was never used, of the same coordinator."""
-        node = self.wire.coordinator(one.name, 1)
-        if node not in self.unknown:
-            names = (self.wire.name(f"unknown{number}") for number in range(60))
-            self.unknown[node] = next(name for name in names if self.wire.coordinator(name, 1) == node)
-        return self.unknown[node]

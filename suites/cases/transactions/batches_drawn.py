@@ -3,6 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.transactions._drawn_batches import PARTITIONS, DrawnBatches
 from brokertrial.suites.probe import COMMITTED
+from brokertrial.suites.probe.failures import breaks
 
 VERIFICATION = "transaction.partition.verification.enable"
 
@@ -35,4 +36,5 @@ def each_batch_is_judged_by_its_epoch_and_sequence(wire, topic_of, rng):
     for partition, found in enumerate(drawn.committed):
         values = [value for _, value in found]
         read = wire.read_all(topic, partition, isolation=COMMITTED)
-        read.must(sorted(read.values) == sorted(values), f"{read.values} are read; {values} were committed")
+        with breaks("txn-001", "txn-002"):
+            read.must(sorted(read.values) == sorted(values), f"{read.values} are read; {values} were committed")

@@ -2,6 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.produce import UNVERIFIED
 from brokertrial.wire import errors
 
@@ -100,16 +101,20 @@ def follow(wire, topic_of, rng, turns, disturb=None, turns_before=(), **settings
         elif step in ("send", "several"):
             _sent(one, place, log, value, rng.randint(1, 3), made_at)
         elif step == "plain":
-            plain.send(place[0], value, partition=place[1], **made_at).must_be_at(log.end)
+            with breaks(*_broken_by(made_at)):
+                plain.send(place[0], value, partition=place[1], **made_at).must_be_at(log.end)
             _kept(log, value, None)
         elif step == "again" and place in one.newest and place in one.began and not disturb:
             sequence, values, offset = one.newest[place]
-            one.producer.send(place[0], *values, partition=place[1], sequence=sequence).must_be_at(offset)
+            with breaks("idem-002"):
+                one.producer.send(place[0], *values, partition=place[1], sequence=sequence).must_be_at(offset)
         elif step in ("commit", "abort") and one.began:
-            (one.producer.commit() if step == "commit" else one.producer.abort()).must_succeed()
+            with breaks("txn-021" if disturb else "txn-001"):
+                (one.producer.commit() if step == "commit" else one.producer.abort()).must_succeed()
             _ended(wire, one, logs, step == "commit")
         elif step == "begin anew":
-            one.producer.start()
+            with breaks("txn-007"):
+                one.producer.start()
             _ended(wire, one, logs, False)
         elif step == "cut" and log.end > log.start and not disturb:
             is_open = any(place in each.began for each in running)
@@ -142,13 +147,15 @@ def _all_open(wire, logs, running, *, backwards, **made_at):
             _sent(one, place, logs[place], "open", 1, made_at)
 
 
+@breaks("fetch-002")
 def _must_hold(wire, place, log, running):
     """All below the stable offset that was not aborted, for a committed reader; all for others, from each batch on."""
     stable = max(min((one.began[place] for one in running if place in one.began), default=log.end), log.start)
     below = [record for record in log.records if log.start <= record[0] < stable]
     committed = [record for record in below if not record[2] or record[2][0]]
     read = wire.read_all(*place, isolation=COMMITTED)
-    read.must_have_offsets([offset for offset, _, _ in committed]).must_hold(*[value for _, value, _ in committed])
+    with breaks("txn-001", "txn-002"):
+        read.must_have_offsets([offset for offset, _, _ in committed]).must_hold(*[value for _, value, _ in committed])
     every = wire.read_all(*place)
     every.must_have_offsets([offset for offset, _, _ in log.records if offset >= log.start])
 
@@ -157,6 +164,11 @@ def _first_ones(log):
     """Where a batch begins, and the end: a log that begins in the middle of one is stable up to either of the two."""
     first = [offset for offset, value, _ in log.records if not value.endswith((".1", ".2"))]
     return [*(offset for offset in first if offset >= log.start), log.end]
+
+
+def _broken_by(settings):
+    """By a batch that is not taken at the end: times of their own have those of cases in which leaders change."""
+    return ("repl-012", "idem-008") if settings else ("prod-001",)
 
 
 def _kept(log, value, fate):
@@ -168,7 +180,8 @@ def _sent(one, place, log, value, count, settings):
     """A batch in the transaction, which begins here where it has none in this partition yet."""
     topic, partition = place
     values = [f"{value}.{number}" for number in range(count)]
-    one.producer.send(topic, *values, partition=partition, **settings).must_be_at(log.end)
+    with breaks(*_broken_by(settings)):
+        one.producer.send(topic, *values, partition=partition, **settings).must_be_at(log.end)
     sequence = one.producer.sequences[place] - count
     one.began.setdefault(place, log.end)
     one.newest[place] = (sequence, values, log.end)
@@ -176,6 +189,7 @@ def _sent(one, place, log, value, count, settings):
         _kept(log, each, one.fate)
 
 
+@breaks("txn-001")
 def _sent_to_several(wire, one, logs, rng, value):
     """One request in a drawn version, in the transaction: all partitions of one leader, and one that does not exist.
 
@@ -207,6 +221,7 @@ def _sent_to_several(wire, one, logs, rng, value):
         _kept(logs[place], f"{value}.0", one.fate)
 
 
+@breaks("txn-006", "txn-011")
 def _ended(wire, one, logs, commit):
     """Each partition of the transaction gets one marker, and no other does."""
     one.fate[0] = commit
@@ -230,6 +245,7 @@ def _must_be_marked(wire, place, log):
     listed.must_name(offset=log.end)
 
 
+@breaks("txn-021", "txn-026")
 def _must_be_in(wire, one, states):
     described = wire.describe_transaction(one.producer.transactional_id).must_succeed()
     row = described.struct.transaction_states[0]
@@ -240,13 +256,17 @@ def _must_be_in(wire, one, states):
     )
 
 
+@breaks("txn-026")
 def _must_be_described(wire, place, log, running):
     """Both ends at both isolations, the open transactions of the partition, and the partitions of each of these."""
     open_here = {one.producer.id: one.began[place] for one in running if place in one.began}
     stable = max(min(open_here.values(), default=log.end), log.start)
-    wire.list_offsets(*place, at="earliest").must_name(offset=log.start)
-    log.leader_epoch = wire.list_offsets(*place).must_name(offset=log.end).leader_epoch
-    wire.eventually(lambda: wire.list_offsets(*place, isolation=COMMITTED).must_name(offset=stable), within=WITHIN_S)
+    with breaks("offs-001", "fetch-010"):
+        wire.list_offsets(*place, at="earliest").must_name(offset=log.start)
+        log.leader_epoch = wire.list_offsets(*place).must_name(offset=log.end).leader_epoch
+    with breaks("txn-004"):
+        at = {"isolation": COMMITTED}
+        wire.eventually(lambda: wire.list_offsets(*place, **at).must_name(offset=stable), within=WITHIN_S)
     answer = wire.describe_producers(*place).must_succeed()
     starts = {row.producer_id: row.current_txn_start_offset for row in answer.at(ACTIVE)}
     found = {producer: start for producer, start in starts.items() if start >= 0}
