@@ -11,6 +11,7 @@ from brokertrial.suites.cases.groups._states import (
     PREPARING,
     STABLE,
 )
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -20,6 +21,11 @@ CALLED, ABSENT, INCONSISTENT = (
     errors.GROUP_ID_NOT_FOUND,
     errors.INCONSISTENT_GROUP_PROTOCOL,
 )
+REFUSED = {
+    FENCED: "grp-015", CALLED: "grp-027", INCONSISTENT: "grp-008", errors.MEMBER_ID_REQUIRED: "grp-005",
+    errors.INVALID_SESSION_TIMEOUT: "grp-012",
+}  # fmt: skip
+"""What is broken where a request is not refused with this, or is without a reason."""
 BEYOND = 99
 """A partition that there is not."""
 NOT_ASKED = -(2**31)
@@ -85,11 +91,11 @@ class Asker:
         return errors.NONE if id_ in one.instances else UNKNOWN
 
 
-def _must_be(answer, one, code, *, who):
+def _must_be(answer, one, code, *, who, broken=None):
     found = answer.error
-    answer.must(
-        found == code, f"of a group that is {one.what}, {who} is answered {found}; it must be {code}", "error_code"
-    )
+    said = f"of a group that is {one.what}, {who} is answered {found}; it must be {code}"
+    with breaks(broken or REFUSED.get(code or found, "grp-009")):
+        answer.must(found == code, said, "error_code")
 
 
 # -- members
@@ -103,7 +109,8 @@ def heartbeats(asker, one):
     code = _of_classic(asker, one, id_, instance, generation)
     if code == errors.NONE and one.state == PREPARING:
         code = CALLED
-    _must_be(asker.ask(one, asked, version), one, code, who=f"Heartbeat of {(id_, instance, generation)}")
+    answer, broken = asker.ask(one, asked, version), "grp-010" if code == CALLED else None
+    _must_be(answer, one, code, who=f"Heartbeat of {(id_, instance, generation)}", broken=broken)
 
 
 def _of_classic(asker, one, id_, instance, generation):
@@ -133,7 +140,8 @@ def syncs(asker, one):
     answer = asker.ask(one, asked, version)
     _must_be(answer, one, code, who=f"SyncGroup v{version} of {(id_, instance, generation, type_, name)}")
     given = one.given.get(id_, b"") if code == errors.NONE else b""
-    answer.must_have("assignment", given)
+    with breaks("grp-007"):
+        answer.must_have("assignment", given)
 
 
 def joins(asker, one):
@@ -174,9 +182,11 @@ def joins(asker, one):
     none = None if version >= 7 else ""
     found = (response.member_id, response.generation_id, response.leader, response.protocol_name, len(response.members))
     wanted = (returned_id, -1, "", none, 0)
-    answer.must(found == wanted, f"a refusal with {code} returns {found}; it must be {wanted}", "member_id")
+    with breaks(REFUSED.get(code, "grp-009")):
+        answer.must(found == wanted, f"a refusal with {code} returns {found}; it must be {wanted}", "member_id")
 
 
+@breaks("grp-009", "grp-014")
 def leaves(asker, one):
     """Only such as must be refused."""
     version, rows = asker.version("LeaveGroup"), []
@@ -228,9 +238,9 @@ def commits(asker, one):
     found = {part.partition_index: part.error_code for row in answer.struct.topics for part in row.partitions}
     who = f"OffsetCommit v{version} of {(id_, instance, generation)}"
     wanted = {index: error for (_, index), error in parts.items()}
-    answer.must(
-        found == wanted, f"of a group that is {one.what}, {who} is answered {found}; it must be {wanted}", "topics"
-    )
+    said = f"of a group that is {one.what}, {who} is answered {found}; it must be {wanted}"
+    with breaks(_of_committer(one, id_, generation, code)):
+        answer.must(found == wanted, said, "topics")
     if code == errors.NONE:
         one.offset = asker.turn
 
@@ -255,7 +265,16 @@ def stages(asker, one):
         producer.transactional_id, producer.id, producer.epoch, one.name, {(asker.read, 0): 999},
         member_id=id_, generation=generation, instance_id=instance, version=version,
     )  # fmt: skip
-    _must_be(answer, one, code, who=f"TxnOffsetCommit v{version} of {(id_, instance, generation)}")
+    _must_be(answer, one, code, who=f"TxnOffsetCommit v{version} of {(id_, instance, generation)}", broken="txn-015")
+
+
+def _of_committer(one, id_, generation, code):
+    """What is broken where a commit is not answered as its committer must be."""
+    if code == CALLED:
+        return "cmt-011"
+    if not id_ and generation < 0:
+        return "cmt-012"
+    return "g848-004" if one.kind == MODERN else "grp-009"
 
 
 def _of_commit(asker, one, id_, instance, generation, version, *, staged=False):
@@ -303,9 +322,11 @@ def fetches(asker, one):
     found = (row.error_code, [part.committed_offset for topic in row.topics for part in topic.partitions])
     offsets = [] if code or (topics is None and one.offset < 0) else [one.offset]
     who = f"OffsetFetch v{version} of {(id_, epoch)}"
-    answer.must(found == (code, offsets), f"of a group that is {one.what}, {who} is answered {found}", "groups[0]")
+    with breaks("cmt-001" if id_ is None else "g848-004"):
+        answer.must(found == (code, offsets), f"of a group that is {one.what}, {who} is answered {found}", "groups[0]")
 
 
+@breaks("cmt-014")
 def deletes_offsets(asker, one):
     """Of topics that it may subscribe to; none has an offset of the two that are deleted."""
     answer = asker.wire.delete_offsets(one.name, [(asker.other, 0), (asker.free, 0)])
@@ -325,9 +346,10 @@ def deletes_offsets(asker, one):
 def deleted(asker, one):
     if one.kind is None or one.state != EMPTY:
         code = ABSENT if one.kind is None else errors.NON_EMPTY_GROUP
-        _must_be(asker.wire.delete_groups(one.name), one, code, who="DeleteGroups")
+        _must_be(asker.wire.delete_groups(one.name), one, code, who="DeleteGroups", broken="grp-021")
 
 
+@breaks("grp-020")
 def described(asker, one):
     version = asker.version("DescribeGroups")
     wants = version >= 3 and asker.rng.random() < 0.5
@@ -354,9 +376,10 @@ def beats_as_of_the_other_kind(asker, one):
         code, epoch = (errors.FENCED_MEMBER_EPOCH, one.epochs[id_] + 1) if id_ in one.epochs else (UNKNOWN, epoch)
     asked = request("ConsumerGroupHeartbeat", group_id=one.name, member_id=id_, member_epoch=epoch)
     answer = asker.ask(one, asked, version)
-    _must_be(answer, one, code, who=f"ConsumerGroupHeartbeat v{version} of {(id_, epoch)}")
+    _must_be(answer, one, code, who=f"ConsumerGroupHeartbeat v{version} of {(id_, epoch)}", broken="g848-003")
 
 
+@breaks("g848-015")
 def described_as_of_the_other_kind(asker, one):
     if not asker.modern:
         return

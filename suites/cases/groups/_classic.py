@@ -10,6 +10,7 @@ members leads, and which of the protocols with equally many votes wins, is known
 from typing import Any
 
 from brokertrial.suites.cases.groups._asked import AskedGroup
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -54,6 +55,8 @@ class Group(AskedGroup):
         self.leader: Any = None
         self.members, self.reserved, self.gone, self.fenced, self.made = [], [], [], [], 0
         self.votes_then = None
+        self.broken = ("grp-020",)
+        """By a description that does not fit."""
 
     # -- what it is asked ------------------------------------------------------------------------------------
 
@@ -126,8 +129,7 @@ class Group(AskedGroup):
     # -- what moves it ---------------------------------------------------------------------------------------
 
     def prepare(self):
-        """Members are called to join; a SyncGroup that waits for an assignment is answered with REBALANCE_IN_PROGRESS.
-        """
+        """Members are called to join; who waits in SyncGroup is answered with REBALANCE_IN_PROGRESS."""
         if self.state == COMPLETING:
             for member in self.members:
                 member.given = b""
@@ -146,6 +148,7 @@ class Group(AskedGroup):
         if self.state == PREPARING and not self.reserved and all(member.join for member in self.members):
             self.complete()
 
+    @breaks("grp-006")
     def complete(self):
         """The next generation: one protocol, and one leader, the only member that receives the member list."""
         if not self.members:
@@ -162,12 +165,14 @@ class Group(AskedGroup):
         stays = self.leader is leads[0] or self.leader not in self.members
         joined[0].must(stays, f"the leader is {first.leader}, and the one before has joined again", "leader")
         fits = self.protocol in self.elected()
-        joined[0].must(fits, f"the protocol is {self.protocol}; most vote for {self.elected()}", "protocol_name")
+        with breaks("grp-008"):
+            joined[0].must(fits, f"the protocol is {self.protocol}; most vote for {self.elected()}", "protocol_name")
         self.leader, self.state, self.votes_then = leads[0], COMPLETING, self.votes()
         for member, answer in zip(self.members, joined, strict=True):
             self.must_welcome(member, answer)
             member.join = None
 
+    @breaks("grp-005")
     def takes_id(self, member, answer):
         answer.must_succeed()
         given_id = answer.struct.member_id
@@ -200,12 +205,14 @@ class Group(AskedGroup):
             for each in self.members
         )
         all_ = known if roster and member is self.leader else []
-        answer.must(members == all_, f"it returns {members}; it must return {all_}", "members")
+        with breaks("grp-007"):
+            answer.must(members == all_, f"it returns {members}; it must return {all_}", "members")
 
     def answered_sync(self, member, error=errors.NONE):
         """A SyncGroup that was under way has its answer."""
         if member.sync is not None:
-            self.must_give(member, member.sync, error)
+            with breaks("grp-010" if error else "grp-007"):
+                self.must_give(member, member.sync, error)
             member.sync = None
 
     def must_give(self, member, answer, error=errors.NONE):
@@ -220,7 +227,8 @@ class Group(AskedGroup):
 
     def must_be_described(self):
         """State and members as they are; what was sent and waits has arrived when it is so."""
-        self.wire.eventually(self._described, within=10)
+        with breaks(*self.broken):
+            self.wire.eventually(self._described, within=10)
         self._listed()
 
     def _described(self):
@@ -253,6 +261,7 @@ class Group(AskedGroup):
         more = (bytes(row.member_metadata), bytes(row.member_assignment)) if self.state == STABLE else ()
         return (row.group_instance_id if named else None, *more)
 
+    @breaks("grp-020")
     def _listed(self):
         """ListGroups names the group once, where the filters match it."""
         version = self.drawn("ListGroups")

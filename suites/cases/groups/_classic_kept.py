@@ -23,6 +23,7 @@ from brokertrial.suites.cases.groups._classic_steps import (
     takes_an_id,
 )
 from brokertrial.suites.cases.groups._over import found, must_be_here
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -73,6 +74,7 @@ class KeptGroup(Group):
             ]
             self.kept = (self.state, self.generation, self.protocol, self.leader, members)
 
+    @breaks("grp-016")
     def reloaded(self, *, answered):
         """Only what was written is left of the group. A waiting JoinGroup or SyncGroup is answered with
         NOT_COORDINATOR, or its answer is lost.
@@ -98,7 +100,9 @@ class KeptGroup(Group):
 
     def must_go_on(self):
         """The group is described as before, its members go on in it, and all former members are refused."""
+        self.broken = ("grp-016",)
         found(self, self.must_be_described)
+        self.broken = ("grp-020",)
         self.wire.eventually(self.must_have_its_offsets, within=10)
         for member in self.members:
             self.heartbeat(member.id, member.instance).must_succeed()
@@ -115,6 +119,7 @@ class KeptGroup(Group):
             held = self.holds(instance)
             all_refuse(self, self.topic, old, instance, errors.FENCED_INSTANCE_ID if held else errors.UNKNOWN_MEMBER_ID)
 
+    @breaks("cmt-002")
     def must_have_its_offsets(self):
         self.wire.committed(self.name, self.topic).must_be(self.offset)
         self.wire.committed(self.name, self.topic, 1).must_be(-1 if self.state == DEAD else ANCHOR)
@@ -162,18 +167,21 @@ def kept_steps_of(one):
     return [*steps_of(one), offset_goes]
 
 
+@breaks("cmt-012")
 def begins(one, turn):
     """A commit makes it."""
     one.wire.commit_all(one.name, {(one.topic, 0): turn, (one.topic, 1): ANCHOR}).must_succeed()
     one.state, one.generation, one.offset = EMPTY, 0, turn
 
 
+@breaks("grp-021")
 def dies(one, turn):
     answer = one.wire.delete_groups(one.name).must_succeed()
     answer.must(len(answer.struct.results) == 1, "one group is deleted, and not one row is returned", "results")
     one.state, one.generation, one.protocol, one.offset = DEAD, 0, None, -1
 
 
+@breaks("cmt-014")
 def offset_goes(one, turn):
     """OffsetDelete, which a group of another kind than consumers allows where it is empty."""
     answer = one.wire.delete_offsets(one.name, [(one.topic, 0)])

@@ -1,9 +1,17 @@
 """What a classic group may be asked next, and what must be answered: steps of cases that draw them."""
 
 from brokertrial.suites.cases.groups._classic import COMPLETING, EMPTY, PREPARING, STABLE, TYPE, MemberModel
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 
 MOST, TRIES = 5, 60
+REFUSED = {
+    errors.UNKNOWN_MEMBER_ID: "grp-009",
+    errors.ILLEGAL_GENERATION: "grp-009",
+    errors.FENCED_INSTANCE_ID: "grp-015",
+    errors.INCONSISTENT_GROUP_PROTOCOL: "grp-008",
+}
+"""What is broken where somebody is not refused with this."""
 
 
 def steps_of(one):
@@ -47,6 +55,7 @@ def enters(one, member):
     member.join = one.asks_to_join(member, version)
 
 
+@breaks("grp-005")
 def gives_id(one, member, version):
     answer = one.asks_to_join(member, version, wait=True).must_be_refused(errors.MEMBER_ID_REQUIRED)
     member.id = answer.struct.member_id
@@ -80,6 +89,7 @@ def takes_an_id(one, turn):
         one.reserved.append(member)
 
 
+@breaks("grp-008")
 def must_not_join(one, member, kind=TYPE):
     version = one.drawn("JoinGroup", 5 if member.instance else 0)
     answer = one.asks_to_join(member, version, wait=True, kind=kind)
@@ -121,6 +131,7 @@ def other_wishes(one, turn):
         again(one, member, changed=changed)
 
 
+@breaks("grp-006")
 def again(one, member, *, changed):
     calls = one.state == PREPARING or changed or (one.state == STABLE and member is one.leader)
     member.join = one.asks_to_join(member, one.drawn("JoinGroup"))
@@ -167,6 +178,7 @@ def waits_and_returns(one, turn):
         one.must_be_described()
 
 
+@breaks("grp-015")
 def begins_again(one, member, stays):
     old, waits, version = member.id, (member.join, member.sync), one.drawn("JoinGroup", 5)
     one.fenced.append((old, member.instance))
@@ -188,6 +200,7 @@ def begins_again(one, member, stays):
 # -- going on
 
 
+@breaks("grp-007")
 def syncs(one, turn):
     """A member asks for what it is given; the leader brings it, for some of the members and for one that is none."""
     free = [member for member in one.members if not member.sync and member.id]
@@ -202,7 +215,8 @@ def syncs(one, turn):
     version = one.drawn("SyncGroup", 3 if member.instance else 0)
     if one.state != COMPLETING:
         answer = one.asks_to_sync(member, version, brings=brings)
-        one.must_give(member, answer, errors.REBALANCE_IN_PROGRESS if one.state == PREPARING else errors.NONE)
+        with breaks("grp-027" if one.state == PREPARING else "grp-007"):
+            one.must_give(member, answer, errors.REBALANCE_IN_PROGRESS if one.state == PREPARING else errors.NONE)
         return
     member.sync = one.asks_to_sync(member, version, brings=brings, wait=False)
     if member is one.leader:
@@ -212,6 +226,7 @@ def syncs(one, turn):
         one.state = STABLE
 
 
+@breaks("grp-010")
 def beats(one, turn):
     if known := [member for member in one.members if member.id]:
         member = one.rng.choice(known)
@@ -219,7 +234,8 @@ def beats(one, turn):
         if one.state == PREPARING:
             answer.must_be_refused(errors.REBALANCE_IN_PROGRESS)
         else:
-            answer.must_succeed()
+            with breaks("grp-009", "grp-027"):
+                answer.must_succeed()
 
 
 def goes(one, turn):
@@ -236,6 +252,7 @@ def goes(one, turn):
     leave(one, leavers)
 
 
+@breaks("grp-014")
 def leave(one, leavers):
     version = one.drawn("LeaveGroup", 0 if len(leavers) == 1 and leavers[0].id else 3)
     if version < 3:
@@ -263,6 +280,7 @@ def named_to_go(one, member):
     return (member.id, member.instance if one.rng.random() < 0.5 else None)
 
 
+@breaks("cmt-011", "cmt-012")
 def commits(one, topic, offset, turn):
     """What is committed by a member, or by anybody where there is none; what is in force now."""
     known = [member for member in one.members if member.id]
@@ -285,6 +303,7 @@ def commits(one, topic, offset, turn):
 # -- refused
 
 
+@breaks("grp-009")
 def refused(one, topic):
     """Who is not in it, was replaced, or is of another generation or protocol, asks."""
     if one.gone:
@@ -302,25 +321,28 @@ def refused(one, topic):
         sync_refused(one, member, errors.ILLEGAL_GENERATION, 3, generation_id=other)
         field = one.rng.choice(["protocol_type", "protocol_name"])
         sync_refused(one, member, errors.INCONSISTENT_GROUP_PROTOCOL, 5, **{field: "other"})
-        one.wire.commit(one.name, topic, offset=999).must_be_refused(errors.UNKNOWN_MEMBER_ID)
+        with breaks("cmt-012"):
+            one.wire.commit(one.name, topic, offset=999).must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
 
 def sync_refused(one, member, error, least, **changes):
     version = one.drawn("SyncGroup", least)
-    answer = one.asks_to_sync(member, version, brings={member.id: b"not to be taken"}, **changes)
-    answer.must_be_refused(error)
+    with breaks(REFUSED[error]):
+        answer = one.asks_to_sync(member, version, brings={member.id: b"not to be taken"}, **changes)
+        answer.must_be_refused(error)
 
 
 def all_refuse(one, topic, id_, instance, error):
     """JoinGroup, SyncGroup, Heartbeat and OffsetCommit under an id."""
     member = MemberModel(0, one.members[0].wishes if one.members else [("a", b"")], instance)
     member.id = id_
-    one.heartbeat(id_, instance).must_be_refused(error)
-    sync_refused(one, member, error, 3)
-    version = one.drawn("JoinGroup", 5 if instance else 0)
-    one.asks_to_join(member, version, wait=True).must_be_refused(error)
-    whose = {"member_id": id_, "generation": one.generation, "instance_id": instance}
-    one.wire.commit(one.name, topic, offset=999, **whose).must_be_refused(error)
+    with breaks(REFUSED[error]):
+        one.heartbeat(id_, instance).must_be_refused(error)
+        sync_refused(one, member, error, 3)
+        version = one.drawn("JoinGroup", 5 if instance else 0)
+        one.asks_to_join(member, version, wait=True).must_be_refused(error)
+        whose = {"member_id": id_, "generation": one.generation, "instance_id": instance}
+        one.wire.commit(one.name, topic, offset=999, **whose).must_be_refused(error)
 
 
 def settles(one, turn):

@@ -8,6 +8,7 @@ to it.
 from typing import Any
 
 from brokertrial.suites.cases.groups._asked import AskedGroup
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -93,6 +94,7 @@ class Consumers(AskedGroup):
         self.takes(member, answer, full=joins or full)
         return answer
 
+    @breaks("g848-005")
     def takes(self, member, answer, *, full):
         response = answer.must_succeed().struct
         answer.must_have("member_id", member.id)
@@ -106,7 +108,8 @@ class Consumers(AskedGroup):
         member.held |= member.owned
         others = {part for each in self.members if each is not member for part in each.held}
         both = sorted(member.owned & others)
-        answer.must(not both, f"{both} are assigned to it, and another has not given them back", "assignment")
+        with breaks("g848-002"):
+            answer.must(not both, f"{both} are assigned to it, and another has not given them back", "assignment")
 
     # -- what must come of it --------------------------------------------------------------------------------
 
@@ -118,9 +121,11 @@ class Consumers(AskedGroup):
     def settle(self):
         """What was said is so at once; then all beat, saying what they own, until each has what it should have."""
         self.must_stand()
-        self.wire.eventually(self._round, within=WITHIN_S)
+        with breaks("g848-013" if self.changed else "g848-005"):
+            self.wire.eventually(self._round, within=WITHIN_S)
         self.changed = False
 
+    @breaks("g848-015")
     def must_stand(self):
         """As it is described now, in whichever stage it is."""
         answer, row = self._asked()
@@ -139,6 +144,7 @@ class Consumers(AskedGroup):
                 self._loses_the_answer(each, before)
         self._settled(*self._asked())
 
+    @breaks("g848-003")
     def _loses_the_answer(self, member, before):
         """It heartbeats again in its epoch before, with no more partitions than it has been assigned since; otherwise
         it is fenced.
@@ -268,6 +274,7 @@ class Consumers(AskedGroup):
             whole = all(each == list(range(each[0], each[-1] + 1)) for each in parts if each)
             answer.must(whole and sizes == even, f"range gives {parts} of {topic}", "groups[0].members")
 
+    @breaks("grp-020")
     def _listed(self, state):
         """ListGroups names the group where the filters match it."""
         states = self.rng.choice(([], [state], ["PreparingRebalance"]))

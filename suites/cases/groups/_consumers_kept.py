@@ -23,6 +23,7 @@ from brokertrial.suites.cases.groups._consumers_steps import (
     unsubscribes,
 )
 from brokertrial.suites.cases.groups._over import found, must_be_here
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire.messages import request
 
 CALM, AWAY, UNSETTLED, CHANGED, EMPTY, DEAD = "calm", "away", "unsettled", "changed", "empty", "dead"
@@ -55,6 +56,7 @@ class KeptConsumers(Consumers):
     def remember(self):
         self.kept = self.whole()[1]
 
+    @breaks("g848-011", "grp-016")
     def reloaded(self, *, answered):
         """It is as it was, and goes on from there."""
         found(self, lambda: self.wire.eventually(self._must_be_as_kept, within=10))
@@ -73,6 +75,7 @@ class KeptConsumers(Consumers):
             then, now = self.kept[0][GROUP_EPOCH], self.members[0].epoch
             self.wire.must(now > then, f"the group was in epoch {then}, and who comes to it is in {now}")
 
+    @breaks("g848-005")
     def must_be_assigned(self):
         """Kafka computes what each should own when it is asked, and not too often (since 4.4 in the background)."""
         for each in self.present:
@@ -81,9 +84,11 @@ class KeptConsumers(Consumers):
         same = group[GROUP_EPOCH] == group[ASSIGNMENT_EPOCH]
         answer.must(same, f"the group is {group}; what each should own must follow", "groups[0].assignment_epoch")
 
+    @breaks("cmt-002")
     def _must_have_its_offset(self):
         self.wire.committed(self.name, next(iter(self.counts))).must_be(self.offset)
 
+    @breaks("g848-011")
     def _must_be_as_kept(self):
         answer, (group, members) = self.whole()
         answer.must(group == self.kept[0], f"the group is {group}; it was {self.kept[0]}", "groups[0].group_epoch")
@@ -162,6 +167,7 @@ def _changed(one):
     one.rng.choice([grows] if any(each.said["regex"] for each in one.members) else [grows, made_again])(one)
 
 
+@breaks("g848-005")
 def _empty(one):
     for member in one.present:
         one.ask(member, -1, instance=member.instance).must_succeed()
@@ -169,6 +175,7 @@ def _empty(one):
     one.members = []
 
 
+@breaks("grp-021")
 def _dead(one):
     _empty(one)
     one.wire.delete_groups(one.name).must_succeed()

@@ -1,6 +1,7 @@
 """What members of a KIP-848 group may say next, and who must be refused: steps of cases that draw them."""
 
 from brokertrial.suites.cases.groups._consumers import AWAY, LONG_MS, ConsumerModel
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -47,6 +48,7 @@ def comes(one, *, static=None):
         one.beat(member)
 
 
+@breaks("g848-005")
 def goes(one):
     """For good, a static member also without saying that it is one."""
     if len(one.members) > 1:
@@ -57,6 +59,7 @@ def goes(one):
         one.gone.append(member)
 
 
+@breaks("g848-005")
 def makes_room(one):
     if len(one.members) == MOST:
         member = one.rng.choice(one.present)
@@ -65,6 +68,7 @@ def makes_room(one):
         one.gone.append(member)
 
 
+@breaks("g848-007")
 def goes_a_while(one):
     if static := [each for each in one.present if each.instance]:
         member = one.rng.choice(static)
@@ -79,6 +83,7 @@ def several_at_once(one):
         one.must_stand()
 
 
+@breaks("g848-007")
 def is_replaced(one):
     """A static member goes and is back at once, whatever it was about to give up or to be given."""
     if static := [each for each in one.present if each.instance]:
@@ -88,6 +93,7 @@ def is_replaced(one):
         begins_as_another(one, member)
 
 
+@breaks("g848-007")
 def comes_back(one):
     """Under a new id, with what it had."""
     member = one.rng.choice([each for each in one.members if each.away])
@@ -96,6 +102,7 @@ def comes_back(one):
     answer.must(member.owned == had, f"it is assigned {member.owned}; before it was away it owned {had}", "assignment")
 
 
+@breaks("g848-007")
 def comes_back_otherwise(one):
     """While it was away nothing else changed; it reads a topic more or less than before, which another reads too."""
     all_come_back(one)
@@ -124,6 +131,7 @@ def begins_as_another(one, member, **says):
     return one.beat(member, **says)
 
 
+@breaks("g848-005")
 def says_all(one):
     if one.present:
         member = one.rng.choice(one.present)
@@ -132,6 +140,7 @@ def says_all(one):
         answer.must(member.owned == had, f"it is sent {member.owned}; it owns {had}", "assignment")
 
 
+@breaks("g848-005")
 def says_nothing(one):
     """Neither wishes nor partitions: all stays."""
     for member in one.present:
@@ -180,6 +189,7 @@ def unsubscribes(one):
     one.beat(one.rng.choice(one.present), owned=one.rng.random() < 0.5, names=[], regex="")
 
 
+@breaks("g848-003")
 def begins_anew(one):
     """Epoch 0 again under the same id: a dynamic member has what it had, a static one that did not leave is refused."""
     if not one.present:
@@ -194,6 +204,7 @@ def begins_anew(one):
     answer.must(same, f"it is in {member.epoch} and owns {member.owned}; it was {epoch} and {had}", "member_epoch")
 
 
+@breaks("cmt-014")
 def deletes_offsets(one):
     """No offset of a topic that a member reads, by name or by pattern, away or not, can be deleted (86)."""
     if one.wire.versions("OffsetDelete"):
@@ -206,6 +217,7 @@ def deletes_offsets(one):
         one.offset = one.offset if next(iter(one.counts)) in read else -1
 
 
+@breaks("adm-007")
 def grows(one):
     topic, one.changed = one.rng.choice(list(one.counts)), True
     one.counts[topic] += 1
@@ -229,6 +241,7 @@ def made_again(one):
         _made_again(one, one.rng.choice(list(one.counts)), one.rng.randint(1, 4))
 
 
+@breaks("adm-006")
 def _made_again(one, topic, count):
     one.changed = True
     one.wire.delete_topic(topic).must_succeed()
@@ -246,19 +259,22 @@ def _made_again(one, topic, count):
 # -- refused
 
 
+@breaks("g848-003")
 def refused(one):
     """Who is not in it, was replaced, claims what is held, or is in another epoch."""
     for gone in one.gone[-2:]:
         held = any(each.instance == gone.instance for each in one.members if gone.instance)
         for epoch in (1, -1):
             one.ask(gone, epoch).must_be_refused(errors.UNKNOWN_MEMBER_ID)
-            answer = one.ask(gone, epoch, instance=gone.instance)
-            answer.must_be_refused(errors.FENCED_INSTANCE_ID if held else errors.UNKNOWN_MEMBER_ID)
+            with breaks("g848-007" if held else "g848-003"):
+                answer = one.ask(gone, epoch, instance=gone.instance)
+                answer.must_be_refused(errors.FENCED_INSTANCE_ID if held else errors.UNKNOWN_MEMBER_ID)
     for old in one.fenced[-2:]:
         held = any(each.instance == old.instance for each in one.members)
         for epoch in (1, -1, AWAY):
-            answer = one.ask(old, epoch, instance=old.instance)
-            answer.must_be_refused(errors.FENCED_INSTANCE_ID if held else errors.UNKNOWN_MEMBER_ID)
+            with breaks("g848-007" if held else "g848-003"):
+                answer = one.ask(old, epoch, instance=old.instance)
+                answer.must_be_refused(errors.FENCED_INSTANCE_ID if held else errors.UNKNOWN_MEMBER_ID)
         one.ask(old, 1).must_be_refused(errors.UNKNOWN_MEMBER_ID)
     for member in one.present[-2:]:
         wrong = one.rng.choice([member.epoch + 1, max(1, member.epoch - 1)])
@@ -272,6 +288,7 @@ def refused(one):
     one.ask(ConsumerModel(one.wire.name("m"), None, []), 3).must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
 
+@breaks("g848-007")
 def unreleased(one, claims):
     answer = one.ask(
         claims,
@@ -284,6 +301,7 @@ def unreleased(one, claims):
     answer.must_be_refused(errors.UNRELEASED_INSTANCE_ID)
 
 
+@breaks("g848-004")
 def commits(one, turn):
     """A member commits and fetches offsets in its epoch; in another epoch, in an old version or without a member id it
     is refused.

@@ -2,11 +2,13 @@
 
 from brokertrial.suites.cases.replication._handing_over import hand_over, must_not_be_known_to
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, make_coordinator_write
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire.messages import request
 
 WITHIN_S = 30
 
 
+@breaks("grp-016")
 def handed_over(nodes, wire, groups, rng, meanwhile):
     """The coordinator of the first of these groups hands over all that it coordinates: `reloaded(answered=True)` is
     called on each of these groups that moves, `meanwhile` continues it at another node, and both again when the first
@@ -52,6 +54,7 @@ def _named(wire, name, node):
     return None if row.error_code else row.node_id
 
 
+@breaks("grp-020")
 def _must_not_be_listed(wire, name, to):
     for node in wire.nodes:
         if node != to:

@@ -5,6 +5,7 @@ since Kafka moves leaders back when it likes (auto.leader.rebalance.enable), and
 """
 
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, make_coordinator_write
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire import errors
 
@@ -16,6 +17,7 @@ ELSEWHERE = (
 )
 
 
+@breaks("grp-016")
 def over(down, nodes, wire, groups, meanwhile):
     """Applies `down(node)` to the coordinator of the first of these groups. `reloaded()` is called on all that it
     coordinated once it is back, and before that where other nodes took over; then `meanwhile` continues each. Waiting

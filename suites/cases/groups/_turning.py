@@ -4,6 +4,7 @@ from typing import Any
 
 from brokertrial.suites.cases.groups._classic import LONG_MS
 from brokertrial.suites.cases.groups._consumers import ConsumerModel, Consumers
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -22,6 +23,7 @@ class TurningGroup:
         self.member: Any = None
         wire.commit(name, topic, offset=self.offset).must_succeed()
 
+    @breaks("g848-005", "grp-006")
     def turn(self):
         """A member of the other kind comes, and may go again."""
         self._goes()
@@ -48,6 +50,7 @@ class TurningGroup:
             self.member.leave().must_succeed()
         self.member = None
 
+    @breaks("g848-011")
     def reloaded(self, *, answered):
         self.wire.eventually(self.must_be_of_its_kind, within=10)
         for member in self.consumers.members:
@@ -58,6 +61,7 @@ class TurningGroup:
             self.member.heartbeat().must_succeed()
             self.member.sync().must_bring(b"given")
 
+    @breaks("g848-015", "grp-020")
     def must_be_of_its_kind(self):
         """It is described as a group of its kind and as none of the other, and listed once."""
         there = bool(self.consumers.members or self.member)
@@ -72,7 +76,8 @@ class TurningGroup:
         listed = self._ask(request("ListGroups", states_filter=[], types_filter=[])).must_succeed()
         kinds = [(each.group_type, each.group_state) for each in listed.struct.groups if each.group_id == self.name]
         listed.must(kinds == [(self.kind, state)], f"it is listed as {kinds}; it is {self.kind}, {state}", "groups")
-        self.wire.committed(self.name, self.topic).must_be(self.offset)
+        with breaks("cmt-002"):
+            self.wire.committed(self.name, self.topic).must_be(self.offset)
 
     def _ask(self, asked):
         return self.consumers.ask_coordinator(asked, None)

@@ -6,6 +6,7 @@ from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.cases.replication._waiters import Waiter
 from brokertrial.suites.probe import join_together
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -77,6 +78,7 @@ class CommitsThatWait(AtCoordinator):
         fetch = request("OffsetFetch", group_id=self.name, topics=[plain], groups=groups)
         self.ask(self.world.pipeline(f"{self.name} reads"), fetch, *AGAIN, since=1).returns = self.known
 
+    @breaks("cmt-017")
     def goes_on(self):
         """What is returned now is returned from now on."""
         returned = self._returned()
@@ -85,10 +87,11 @@ class CommitsThatWait(AtCoordinator):
             for places, offset, waiter in self.asked:
                 if place in places:
                     may = [offset] if waiter.acknowledged else [*may, offset]
-            self.wire.must(
-                returned[place] in may,
-                f"the offset of {place} is {returned[place]}; acknowledged last, or asked for since, are {may}",
-            )
+            with breaks("cmt-002"):
+                self.wire.must(
+                    returned[place] in may,
+                    f"the offset of {place} is {returned[place]}; acknowledged last, or asked for since, are {may}",
+                )
         again = self._returned()
         self.wire.must(again == returned, f"the offsets are {again}; they were {returned} before")
         self.prepares()
@@ -115,6 +118,7 @@ class MembersWhoWait(AtCoordinator):
         self.members = [self.wire.member(self.name, f"{what} {self.number} {self.name}", **STAYS) for what in "ab"]
         self._rebalances()
 
+    @breaks("grp-006")
     def _rebalances(self):
         leader = join_together(*self.members)
         generation = self.members[0].generation
@@ -123,6 +127,7 @@ class MembersWhoWait(AtCoordinator):
         )
         self._syncs(leader)
 
+    @breaks("grp-007")
     def _syncs(self, leader):
         self.generation = leader.generation
         self.given = {member.id: f"{self.generation} {member.name}".encode() for member in self.members}
@@ -170,13 +175,14 @@ class MembersWhoWait(AtCoordinator):
                 )
                 self.waiting.append((member, self.ask(line, asked, *CALLED), given))
 
+    @breaks("grp-016")
     def goes_on(self):
         done = [each for each in self.waiting if each[1].acknowledged]
         for member, waiter, given in done:
             assigned = bytes(waiter.response.struct.assignment)
-            waiter.response.must(
-                assigned == given[member.id], f"it brings {assigned!r}; its leader gave it {given[member.id]!r}"
-            )
+            with breaks("grp-007"):
+                said = f"it brings {assigned!r}; its leader gave it {given[member.id]!r}"
+                waiter.response.must(assigned == given[member.id], said)
         if self.how == EMPTIED:
             described = self.wire.describe_group(self.name).must_have("groups[0].group_state", "Empty")
             described.must(not described.at("groups[0].members"), "members that have left are there again")
@@ -249,6 +255,7 @@ class ConsumersWhoWait(AtCoordinator):
         line = self.world.pipeline(f"{member.id} {epoch}")
         self.waiting.append((member, epoch, self.ask(line, asked, *AGAIN, since=1)))
 
+    @breaks("g848-011")
     def goes_on(self):
         gone = False
         for member, epoch, waiter in self.waiting:
@@ -287,6 +294,7 @@ class ConsumersWhoWait(AtCoordinator):
         answer = self.goes.leave()
         answer.must(answer.error in (0, errors.UNKNOWN_MEMBER_ID), f"it is refused with {answer.error}", "error_code")
 
+    @breaks("g848-011", "g848-005")
     def _shares(self):
         """All partitions are owned in the end, by all evenly, and none by two on the way."""
         self.wire.until(self._is_shared, within=WITHIN_S, what=f"{self.name} shares {self.count} partitions")
@@ -298,6 +306,7 @@ class ConsumersWhoWait(AtCoordinator):
             answer = member.beat().must_succeed()
             answer.must(member.epoch >= before, f"the epoch of a member is {member.epoch}; it was {before}")
             owned = [part for one in self.members for part in one.owned]
-            answer.must(len({*owned}) == len(owned), f"the members own {owned}; none may be owned by two")
+            with breaks("g848-002"):
+                answer.must(len({*owned}) == len(owned), f"the members own {owned}; none may be owned by two")
         sizes = [len(one.owned) for one in self.members]
         return len(owned) == self.count and max(sizes) - min(sizes) <= 1

@@ -23,6 +23,7 @@ from brokertrial.suites.cases.replication._roles import placed
 from brokertrial.suites.cases.replication._waiters import WaitingLine
 from brokertrial.suites.probe import COMMITTED, rebalance
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, make_coordinator_write, names_in
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -32,6 +33,17 @@ LAG, A_MOMENT_S = "replica.lag.time.max.ms", 0.03
 ALONE = {"min.insync.replicas": "1"}
 SOON_GONE = {"session_timeout_ms": 3_000, "rebalance_timeout_ms": 3_000}
 EXPIRES_S = 20
+OF_GROUPS = ("JoinGroup", "SyncGroup", "Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit", "OffsetFetch")
+OF_TRANSACTIONS = ("EndTxn", "InitProducerId", "AddPartitionsToTxn", "TxnOffsetCommit")
+ANSWERED = dict.fromkeys(OF_GROUPS, ("grp-016",)) | dict.fromkeys(OF_TRANSACTIONS, ("txn-021",))
+"""What is broken where who waits is not answered in time, or so that no client knows what to do."""
+DONE = ANSWERED | {
+    "OffsetCommit": ("cmt-002",),
+    "ConsumerGroupHeartbeat": ("g848-011",),
+    "TxnOffsetCommit": ("txn-012",),
+    "EndTxn": ("txn-011",),
+}
+"""What is broken where it is acknowledged, and may be lost."""
 ELECTED, TAKEN, DIES, STOPS = "elected", "taken", "dies", "stops"
 
 
@@ -88,6 +100,7 @@ class MovedCoordinators:
                 self._all_in_sync(log, index, order)
         self._settled()
 
+    @breaks("grp-016")
     def _settled(self):
         """The coordinators have read their logs to the end (suites/probe/coordinator_writes.py)."""
         self._look_up()
@@ -165,18 +178,20 @@ class MovedCoordinators:
                     break
                 self._is_answered(waiter)
                 early = self.wire.now_ms() < self.in_sync_until_ms
-                waiter.response.must(
-                    not (early and waiter.writes and waiter.acknowledged),
-                    f"it is done, and node {self.cut_node}, a replica of the coordinator's log in sync, knows nothing",
+                alone = (
+                    f"it is done, and node {self.cut_node}, a replica of the coordinator's log in sync, knows nothing"
                 )
+                with breaks(*DONE[waiter.api]):
+                    waiter.response.must(not (early and waiter.writes and waiter.acknowledged), alone)
                 if early and waiter.returns is not None and waiter.acknowledged:
                     rows = waiter.response.struct
                     rows = rows.groups[0].topics if waiter.version >= 8 else rows.topics
                     found = {part.committed_offset for row in rows for part in row.partitions}
-                    waiter.response.must(
-                        found == {waiter.returns}, f"it returns {found}; every replica has {waiter.returns} alone"
-                    )
+                    with breaks("cmt-017"):
+                        said = f"it returns {found}; every replica has {waiter.returns} alone"
+                        waiter.response.must(found == {waiter.returns}, said)
 
+    @breaks("txn-021")
     def _is_left_out(self):
         """The others go on without it, so that much is acknowledged, and what it leads is waited for."""
         self.beside.commit().must_succeed()
@@ -187,6 +202,7 @@ class MovedCoordinators:
                 what=f"node {self.cut_node} is left out of {log}-{moves}",
             )
 
+    @breaks("grp-016")
     def moves(self):
         """The coordinator of what waits is another node."""
         if self.event in (DIES, STOPS):
@@ -219,23 +235,26 @@ class MovedCoordinators:
 
     def _is_answered(self, waiter):
         code = waiter.response.error
-        waiter.response.must(
-            code in (0, *waiter.codes),
-            f"at a coordinator that goes it is answered with {errors.name(code)} ({code}); it must be done, or refused "
-            f"with one of {waiter.codes}",
-            "error_code",
-        )
+        with breaks(*ANSWERED[waiter.api]):
+            waiter.response.must(
+                code in (0, *waiter.codes),
+                f"at a coordinator that goes it is answered with {errors.name(code)} ({code}); it must be done, or "
+                f"refused with one of {waiter.codes}",
+                "error_code",
+            )
 
     def _is_missing(self, line, waiter):
         exchange = waiter.response.asked
         how = "its connection is closed" if line.closed else "it is not answered"
-        self.wire.too_late(
-            f"{waiter.api} v{waiter.version} waits at node {line.node}, which coordinates it no more: {how}",
-            exchange.evidence(),
-            (exchange.number,),
-            waiter.api,
-        )
+        with breaks(*ANSWERED[waiter.api]):
+            self.wire.too_late(
+                f"{waiter.api} v{waiter.version} waits at node {line.node}, which coordinates it no more: {how}",
+                exchange.evidence(),
+                (exchange.number,),
+                waiter.api,
+            )
 
+    @breaks("grp-016")
     def comes_together(self):
         """All nodes are there, and the one before knows nothing any more."""
         died = self.event in (DIES, STOPS)
@@ -259,6 +278,7 @@ class MovedCoordinators:
             len(shown(self.wire, log, node, index).isr_nodes) == len(self.wire.nodes) for node in self.wire.nodes
         )
 
+    @breaks("grp-016")
     def _must_be_gone(self):
         """From the node that coordinated it before."""
         group = self.kept[1]
@@ -266,6 +286,7 @@ class MovedCoordinators:
         for asked in (request("Heartbeat", group_id=group.name, **who), request("DescribeGroups", groups=[group.name])):
             must_not_be_known_to(self.wire, self.first, asked, _codes)
 
+    @breaks("txn-021")
     def goes_on(self):
         """What was acknowledged is there, what was refused is asked again; what is beside goes on as well."""
         for one in self.rng.sample(self.kept, len(self.kept)):
@@ -277,6 +298,7 @@ class MovedCoordinators:
         self.wire.read_all(self.there, isolation=COMMITTED).must_hold("beside")
         self.wire.until(self._has_expired, within=EXPIRES_S, what=f"the silent member of {self.silent} is expelled")
 
+    @breaks("grp-011")
     def _has_expired(self):
         described = self.wire.describe_group(self.silent).must_succeed()
         return described.at("groups[0].group_state") == "Empty"

@@ -4,6 +4,7 @@ from typing import Any
 
 from brokertrial.suites.cases.groups._waits_at import AGAIN, WITHIN_S, AtCoordinator
 from brokertrial.suites.probe import COMMITTED
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -66,6 +67,7 @@ class TransactionThatWaits(AtCoordinator):
             line = self.world.pipeline(f"{self.name} offsets {self.number}")
             self.waiter = self.ask(line, asked, *CHANGED, since=3, up_to=4)
 
+    @breaks("txn-021")
     def goes_on(self):
         """What is refused is asked again; then it ends, and all of it is committed, or nothing."""
         one, done = self.producer, self.waiter.acknowledged
@@ -86,13 +88,16 @@ class TransactionThatWaits(AtCoordinator):
         for topic in filter(None, (self.topic, self.more)):
             self.wire.await_settled(topic, within=WITHIN_S)
             log = self.wire.read_all(topic, isolation=COMMITTED)
-            log.must_hold(*([self.value] if commits else []))
+            with breaks("txn-011" if commits else "txn-002"):
+                log.must_hold(*([self.value] if commits else []))
         if self.how == "offsets":
             self.committed = self.number
-        self.wire.eventually(
-            lambda: self.wire.committed(self.group, self.offsets_of).must_be(self.committed), within=WITHIN_S
-        )
+        with breaks("txn-012"):
+            self.wire.eventually(
+                lambda: self.wire.committed(self.group, self.offsets_of).must_be(self.committed), within=WITHIN_S
+            )
 
+    @breaks("txn-021")
     def _goes_on_with(self, done):
         one = self.producer
         if self.how == "add":
@@ -106,6 +111,7 @@ class TransactionThatWaits(AtCoordinator):
             who = (self.name, one.id, one.epoch, self.group)
             self.wire.txn_offset_commit(*who, offsets, version=by_hand).must_succeed()
 
+    @breaks("txn-021", "txn-007")
     def _begins_anew(self, done):
         one, before = self.producer, (self.producer.id, self.producer.epoch)
         if done:

@@ -3,6 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._asked_of_states import QUESTIONS, Asker, is_modern
 from brokertrial.suites.cases.groups._states import CLASSIC, MODERN, STABLE, all_states
+from brokertrial.suites.probe.failures import breaks
 
 APIS = {
     "JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "DescribeGroups": 0, "OffsetCommit": 7,
@@ -36,12 +37,14 @@ def each_request_is_answered_as_the_group_is(wire, topic_of, rng, transactional_
     asker.producer.abort().must_succeed()
     for one in groups:
         asker.stay_alive()
-        wire.eventually(
-            lambda one=one: wire.committed(one.name, read, require_stable=True).must_be(one.offset), within=10
-        )
+        with breaks("cmt-011", "cmt-012"):
+            wire.eventually(
+                lambda one=one: wire.committed(one.name, read, require_stable=True).must_be(one.offset), within=10
+            )
         for member in one.members if one.state == STABLE else ():
-            if one.kind == CLASSIC:
-                member.heartbeat().must_succeed()
-                member.sync().must_bring(one.given[member.id])
-            elif one.kind == MODERN:
-                member.beat().must_have("member_epoch", one.epochs[member.id])
+            with breaks("g848-003" if one.kind == MODERN else "grp-009"):
+                if one.kind == CLASSIC:
+                    member.heartbeat().must_succeed()
+                    member.sync().must_bring(one.given[member.id])
+                elif one.kind == MODERN:
+                    member.beat().must_have("member_epoch", one.epochs[member.id])

@@ -1,6 +1,7 @@
 """A classic group whose members come, change, return and go as is drawn: each generation is followed."""
 
 from brokertrial.suites.case import case
+from brokertrial.suites.probe.failures import breaks
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -49,14 +50,16 @@ def each_generation_is_as_its_members_make_it(wire, topic, group, rng):
             _leave(wire, one, leavers, rng)
             one.members = [member for member in one.members if member not in leavers]
             one.gone += leavers
-            for leaver in leavers:
-                leaver.heartbeat(generation=one.generation).must_be_refused(errors.UNKNOWN_MEMBER_ID)
+            with breaks("grp-009", "grp-014"):
+                for leaver in leavers:
+                    leaver.heartbeat(generation=one.generation).must_be_refused(errors.UNKNOWN_MEMBER_ID)
             _rebalanced(wire, one, (), rng)
         elif step == "unknown ones go":
             _leave(wire, one, (), rng)
-            for member in one.members:
-                member.heartbeat().must_succeed()
-                member.sync().must_bring(one.given[member.id])
+            with breaks("grp-010"):
+                for member in one.members:
+                    member.heartbeat().must_succeed()
+                    member.sync().must_bring(one.given[member.id])
         elif step == "other wishes":
             member = rng.choice(one.members)
             member.settings["protocols"] = _wishes(rng, turn)
@@ -69,8 +72,9 @@ def each_generation_is_as_its_members_make_it(wire, topic, group, rng):
             _returns(wire, one, rng.choice(static))
         elif step == "outsiders":
             _refused(one)
-        rng.choice(one.members).commit(topic, offset=turn).must_succeed()
-        wire.committed(group, topic).must_be(turn)
+        with breaks("grp-009"):
+            rng.choice(one.members).commit(topic, offset=turn).must_succeed()
+            wire.committed(group, topic).must_be(turn)
         _must_be_described(wire, one)
 
 
@@ -90,6 +94,7 @@ def _comes(wire, one, rng):
     _rebalanced(wire, one, [member], rng)
 
 
+@breaks("grp-014")
 def _leave(wire, one, leavers, rng):
     """One LeaveGroup of these and of unknown members, in any order: each has its own answer."""
     named = []
@@ -116,13 +121,15 @@ def _leave(wire, one, leavers, rng):
     answer.must(found == named, f"the members are answered {found}; they must be {named}", "members")
 
 
+@breaks("grp-006")
 def _rebalanced(wire, one, callers, rng):
     """Those who call for it join, the others learn of it by heartbeat, and all are in the next generation."""
     for member in callers:
         member.begin_join()
     for member in one.members:
         if member not in callers:
-            member.await_rebalance().must_be_refused(errors.REBALANCE_IN_PROGRESS)
+            with breaks("grp-010"):
+                member.await_rebalance().must_be_refused(errors.REBALANCE_IN_PROGRESS)
             member.begin_join()
     joined = [member.finish_join().must_succeed() for member in one.members]
     expected = joined[0].generation if one.generation is None else one.generation + 1
@@ -130,16 +137,19 @@ def _rebalanced(wire, one, callers, rng):
     wire.must(len(leads) == 1, f"{len(leads)} members are named as leader; it must be one", *joined)
     for answer in joined:
         answer.must_have("generation_id", expected).must_have("leader", leads[0].id)
-        answer.must(answer.protocol in _elected(one), f"the protocol is {answer.protocol}", "protocol_name")
+        with breaks("grp-008"):
+            answer.must(answer.protocol in _elected(one), f"the protocol is {answer.protocol}", "protocol_name")
     for member, answer in zip(one.members, joined, strict=True):
         known = {each.id: dict(each.settings["protocols"])[answer.protocol] for each in one.members}
         wanted = known if member is leads[0] else {}
-        answer.must(answer.members == wanted, f"it lists {answer.members}; it must list {wanted}", "members")
+        with breaks("grp-007"):
+            answer.must(answer.members == wanted, f"it lists {answer.members}; it must list {wanted}", "members")
     one.before, one.generation = one.generation, expected
     one.given = {member.id: rng.randbytes(8) for member in one.members}
     synced = [member.sync(one.given if member is leads[0] else None, wait=False) for member in one.members]
     for member, answer in zip(one.members, synced, strict=True):
-        answer.must_bring(one.given[member.id])
+        with breaks("grp-007"):
+            answer.must_bring(one.given[member.id])
 
 
 def _elected(one):
@@ -150,6 +160,7 @@ def _elected(one):
     return {name for name in votes if votes.count(name) == max(map(votes.count, votes))}
 
 
+@breaks("grp-006")
 def _stays(wire, one, member):
     """A follower that joins again as it is gets what it has."""
     member.join().must_have("generation_id", one.generation)
@@ -158,6 +169,7 @@ def _stays(wire, one, member):
         each.heartbeat().must_succeed()
 
 
+@breaks("grp-015")
 def _returns(wire, one, member):
     """A static member begins again under a new id, with what it has; its old id is fenced."""
     old, member.id = member.id, ""
@@ -173,6 +185,7 @@ def _returns(wire, one, member):
         each.heartbeat().must_succeed()
 
 
+@breaks("grp-009")
 def _refused(one):
     for member in one.gone:
         strange = (errors.UNKNOWN_MEMBER_ID,)
@@ -185,6 +198,7 @@ def _refused(one):
                 member.sync(generation=generation).must_be_refused(errors.ILLEGAL_GENERATION)
 
 
+@breaks("grp-020")
 def _must_be_described(wire, one):
     answer = wire.describe_group(one.name).must_succeed()
     row = answer.struct.groups[0]
