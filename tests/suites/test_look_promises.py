@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,11 +21,11 @@ from brokertrial.suites.closing_look.coordinators import BROKEN
 from brokertrial.suites.closing_look.group import GroupLook
 from brokertrial.suites.closing_look.log_model import LastOf, LogModel
 from brokertrial.suites.closing_look.partition import PartitionLook
-from brokertrial.suites.closing_look.promises import STATEMENT, of_its_own
+from brokertrial.suites.closing_look.promises import HARMS, STATEMENT, of_its_own
 from brokertrial.suites.closing_look.transaction import TransactionLook
 from brokertrial.suites.guarantees import registry
 from brokertrial.suites.outcome import failed, passed
-from brokertrial.suites.probe import batch
+from brokertrial.suites.probe import batch, harm
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.failures import StatementFalse
 from brokertrial.suites.probe.wire import Wire
@@ -68,6 +69,20 @@ def test_what_the_case_itself_found_accuses_of_what_that_breaks() -> None:
     for failures, broken in (((own,), ("idem-005",)), ((own, LOOKED), ("idem-005", "txn-026"))):
         result = of_its_own(failing(*failures))
         assert (result.guarantees, result.statement) == (broken, CASE.statement)
+
+
+def test_harmed_records_beside_it_are_accused_of_by_what_they_break() -> None:
+    own = Failure("statement:Fetch:its end", "Fetch v4: its end is 1", guarantees=("fetch-010",))
+    harmed = Failure("harm:aborted-read", "read_committed shows offset 17 of an aborted transaction", harms=True)
+    assert of_its_own(failing(own, harmed)).guarantees == ("fetch-010", "txn-002")
+    alone = failing(harmed)
+    assert of_its_own(alone) is alone
+
+
+def test_every_harm_is_named() -> None:
+    kinds = re.findall(r'yield "([a-z-]+)"', inspect.getsource(harm))
+    assert {f"harm:{kind}" for kind in kinds} == set(HARMS)
+    assert set(HARMS.values()) <= set(registry())
 
 
 def test_what_the_case_itself_found_accuses_of_its_own() -> None:

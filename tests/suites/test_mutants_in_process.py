@@ -12,7 +12,7 @@ from brokertrial.suites.case import all_cases
 from brokertrial.suites.closing_look.look import closing_look
 from brokertrial.suites.proving import mutants
 from tests.suites.in_process import told, tried
-from tests.suites.planted import shown_by
+from tests.suites.planted import named_too_broadly, shown_by
 
 pytestmark = pytest.mark.long
 
@@ -45,3 +45,4 @@ def test_the_healthy_broker_passes_and_all_is_well_afterwards(case, tmp_path):
 def test_a_planted_bug_shows_in_a_case_that_it_names(word, case, mutant, tmp_path):
     outcome = tried(case, tmp_path, word)
     assert mutants.known_by(mutant, outcome), told(outcome)
+    assert not named_too_broadly(case, outcome)

@@ -192,7 +192,7 @@ class CleanedLog:
         while wire.now_ms() < began + 1_000 * (WITHIN_S + wire.slack_s):
             left = wire.read_all(self.topic)
             missing = sorted(set(kept) - set(left.offsets))
-            with breaks(*self._broken_without(missing)):
+            with breaks(*self._broken_without(missing, left)):
                 left.must(not missing, f"the offsets {missing} are gone; they are the latest of their keys")
             if left.offsets == kept:
                 return left
@@ -201,8 +201,13 @@ class CleanedLog:
         return wire.not_applicable(never, "too-slow-here")
 
     @breaks("comp-006")
-    def _broken_without(self, missing):
-        """Those may have been cleaned while they were in a transaction, or are tombstones."""
+    def _broken_without(self, missing, left):
+        """They lie at other offsets, or may have been cleaned while they were in a transaction, or are tombstones."""
+        if any(
+            record.offset not in self.records or facts(record) != facts(self.records[record.offset])
+            for record in left.records
+        ):
+            return ("comp-002",)
         bases = {base for base, part in self.batches.items() if part.header.is_transactional}
         open_once = any(base <= at <= self.batches[base].header.last_offset for at in missing for base in bases)
         tombstones = any(self.records[at].value is None for at in missing)

@@ -163,7 +163,7 @@ class DrawnLogs:
         self._sent(self.logs[0], second)
         self._plain(self.logs[0])
 
-    @breaks("fetch-002")
+    @breaks("prod-002", "prod-018")
     def come_back(self, act):
         """The node is stopped or killed, and starts again: all that was acknowledged is there, and what is open is."""
         act(self.node)

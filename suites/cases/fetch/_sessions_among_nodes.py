@@ -289,7 +289,7 @@ class NodeSession:
         answer.must_be_about(*news)
         for place in news:
             part, log = answer.of(*place), self.rows[place].log
-            with breaks(REFUSED.get((*due[place], part.error)[0], "fetch-009")):
+            with breaks(*([] if due[place] else ["fetch-009"]), REFUSED.get((*due[place], part.error)[0], "fetch-009")):
                 _ = part.must_be_refused(*due[place]) if due[place] else part.must_succeed()
             if due[place]:
                 self._must_be_nothing(part)

@@ -54,7 +54,7 @@ def _named(wire, name, node):
     return None if row.error_code else row.node_id
 
 
-@breaks("grp-020")
+@breaks("grp-016", "grp-020")
 def _must_not_be_listed(wire, name, to):
     for node in wire.nodes:
         if node != to:

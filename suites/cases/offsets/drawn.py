@@ -122,9 +122,10 @@ def _broken_by(row, part, code, wanted, committed):
         return "offs-007"
     if row.at < 0:
         return "offs-005" if row.at == MAX_TIMESTAMP else "offs-001"
-    if part.offset >= 0 and not row.log.start <= part.offset < row.log.readable(committed):
-        return "offs-004"
-    return "offs-003" if all(each[0] < 0 for each in wanted) else "offs-002"
+    if all(offset < 0 for offset, _, _ in _first_at(row.log, row.at)):
+        return "offs-003"
+    within = row.log.start <= part.offset < row.log.readable(committed)
+    return "offs-002" if within or part.offset < 0 else "offs-004"
 
 
 def _wanted(row, now, committed, version, twice):

@@ -246,7 +246,8 @@ class WhatIsSent:
                 self.wire.noted.append(NO_OFFSET)
         else:
             code = part.error_code
-            with breaks(*(broken_by(WRONG if code in WRONG else [code]) if row.there is None else AGAIN)):
+            broken = (*broken_by([code]), "prod-007") if code not in WRONG else ("prod-007",)
+            with breaks(*(broken if row.there is None else AGAIN)):
                 said = f"{what} is answered {errors.name(part.error_code)}; it must be taken"
                 answer.must(part.error_code == 0, said, "responses")
             self._must_be_taken(answer, place, row, part)

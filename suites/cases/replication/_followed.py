@@ -94,7 +94,7 @@ class Followed:
             values = self.news()
             self.committed(sender, sender.made(*values), values)
 
-    @breaks("adm-011")
+    @breaks("adm-011", "repl-010")
     def cut(self, to=None):
         """Deletes from the front, up to a drawn offset. A replica that begins anew need not know what is gone."""
         self.start = self.rng.randint(self.start, self.end) if to is None else to
@@ -142,7 +142,7 @@ class Followed:
         wire.await_topic(topic)
         all_in_sync(wire, topic)
         self.again()
-        with breaks("fetch-010"):
+        with breaks("fetch-010", "repl-010"):
             wire.list_offsets(topic, at="earliest").must_name(offset=self.start)
             wire.list_offsets(topic).must_name(offset=self.end)
         with breaks("repl-001", "repl-010"):

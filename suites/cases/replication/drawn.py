@@ -127,7 +127,7 @@ def _one_behind(one):
     acked = one.wire.produce(one.topic, made, to=leader, timeout_ms=LONG_MS)
     if not acked.error:
         _must_be_in_sync(one, far)
-    with breaks("repl-001"):
+    with breaks("repl-001", "repl-010"):
         acked.must_be_refused(*PARTLY)
     thawed(one.wire, one.nodes, one.topic, [far])
     one.committed(sender, made, values)

@@ -84,7 +84,7 @@ class SeenProducer:
 def _broken_by(seen, epoch, codes):
     """By the next batch of this epoch, where it is not refused with one of the codes, or not taken."""
     if seen.epoch < 0:
-        return ("idem-005",) if codes else ("idem-011",)
+        return ("idem-005", "idem-011") if codes else ("idem-011",)
     if seen.epoch != epoch:
         return ("idem-009",) if codes else ("idem-009", "txn-016")
     return ("idem-005",) if codes else ("prod-001",)

@@ -273,7 +273,8 @@ def _must_be_described(wire, place, log, running):
     answer.must(found == open_here, f"the open transactions begin at {found}; they must be {open_here}", ACTIVE)
     for one in running:
         if one.began:
-            described = wire.describe_transaction(one.producer.transactional_id).must_succeed()
+            with breaks("txn-021", "txn-026"):
+                described = wire.describe_transaction(one.producer.transactional_id).must_succeed()
             row = described.struct.transaction_states[0]
             holds = {(each.topic, number) for each in row.topics for number in each.partitions}
             described.must(
