@@ -10,7 +10,7 @@ TOO_FEW = errors.NOT_ENOUGH_REPLICAS, errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
 
 @case(
-    "replication/those-that-came-are-asked-for",
+    "replication/added-replicas-count-for-min-insync",
     guarantees=["repl-003", "adm-014"],
     needs=["three-nodes", "leaders", "partitions", "topic-settings", "kill", "restart"],
     apis={"AlterPartitionReassignments": 0},

@@ -12,7 +12,7 @@ ACTS = ("cut", "grown", "set", "fenced", "quota", "emptied")
 
 
 @case(
-    "admin/names-that-go-on",
+    "admin/names-that-begin-alike",
     guarantees=["adm-006", "adm-009", "adm-010", "cmt-002", "txn-007"],
     apis={"IncrementalAlterConfigs": 0, "DeleteRecords": 0, "CreatePartitions": 0, "DeleteGroups": 0, "EndTxn": 0},
     needs=["topic-settings", "partitions", "kill", "terminate", "restart"],
