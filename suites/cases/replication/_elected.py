@@ -185,7 +185,11 @@ class ElectedPartition:
     # what it answers
 
     def codes(self, node: int, epoch: int) -> set[int]:
-        """What a node may answer to a client that asks for the leader and knows this epoch (-1: none)."""
+        """What a node may answer to a client that asks for the leader and knows this epoch (-1: none).
+
+        A replica looks at the epoch before it says that it does not lead (Partition.getLocalLog, in each release since
+        2.1), and knows the epoch in which nobody leads too; a node without the partition does not look.
+        """
         if node not in self.replicas:
             return {errors.NOT_LEADER_OR_FOLLOWER}
         found = set()
@@ -194,7 +198,7 @@ class ElectedPartition:
                 found.add(errors.FENCED_LEADER_EPOCH if epoch < current else errors.UNKNOWN_LEADER_EPOCH)
             elif leader == node:
                 found.add(errors.NONE)
-            if leader != node:  # it may look at the epoch before, or not at all
+            else:
                 found |= {errors.NOT_LEADER_OR_FOLLOWER, *([errors.LEADER_NOT_AVAILABLE] * (leader == NO_NODE))}
         return found
 
