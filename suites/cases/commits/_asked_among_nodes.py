@@ -48,9 +48,7 @@ class AskedGroups(FollowedGroups):
     def _broken(self, group, stable):
         """By offsets that are not as they must be: what is staged hides them where stable ones are asked for."""
         staged = stable and any(one == group for each in self.staged for one, _ in each)
-        if self.ends:
-            return breaks("txn-012")
-        return breaks("cmt-002", "txn-012") if staged else breaks("cmt-001", "cmt-002")
+        return breaks("cmt-002", "txn-012") if staged or self.ends else breaks("cmt-001", "cmt-002")
 
     def _as_member(self, group, wrong=0):
         member = self.members.get(group)
