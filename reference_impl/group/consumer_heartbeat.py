@@ -227,7 +227,8 @@ def _in_epoch(member: ConsumerMember, request: Heartbeat) -> Refusal | None:
     """An epoch of the future, or of a past that is not simply an answer that got lost."""
     if request.epoch == member.epoch or bugs.on("M24e"):
         return None
-    lost = request.epoch == member.previous_epoch and request.owned is not None and request.owned <= member.assigned
+    known = request.owned is not None and (request.owned <= member.assigned or bugs.on("B215"))
+    lost = request.epoch == member.previous_epoch and known
     if request.epoch < member.epoch and lost and not bugs.on("M24c"):
         return None
     kind = "greater" if request.epoch > member.epoch else "smaller"

@@ -137,7 +137,7 @@ class TopicRules:
                 else value("segment.ms"),
                 retention_bytes=config["log.retention.bytes"] if most < 0 and bugs.on("B176") else most,
                 retention_ms=config["log.retention.ms"] if oldest < 0 and bugs.on("B180") else oldest,
-                delete="delete" in policy,
+                delete="delete" in policy or (not policy and bugs.on("B214")),
                 compact="compact" in policy,
                 min_dirty_ratio=value("min.cleanable.dirty.ratio"),
                 min_compaction_lag_ms=value("min.compaction.lag.ms"),
