@@ -13,6 +13,7 @@ Exit status 1 when something that was asked for is not shown, 2 while another su
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from brokertrial.suites.proving.notes import Note, noted_run
 from brokertrial.suites.proving.page import TABLE, page
 from brokertrial.suites.proving.proof_record import EDITED_RESPONSE, KafkaPass
 from brokertrial.suites.running.options import RunOptions
+from brokertrial.suites.running.run_folder import new_run
 from brokertrial.suites.running.selection import select
 from brokertrial.suites.since import number
 
@@ -49,6 +51,7 @@ TARGETS = (
 )
 LIED_ABOUT = (REFERENCE, TARGETS[0], EVERYTHING, ZOOKEEPER[1])
 NOTES = Path("runs", "proof-notes.jsonl")
+NOT_PASSED = "not-passed"
 PARALLEL = 2
 JOBS = 4
 FILES_SHOWN = 6
@@ -220,8 +223,10 @@ class ProofWork:
                 jobs=1 if to_fail else self._jobs,
             )
             said = noted_run(options, self._path.absolute(), RUN_LIMIT_S)
-        self.take_in()
-        noted = [self._last.get((case.id, target, refute)) for case in cases]
+            self.take_in()
+            noted = [self._last.get((case.id, target, refute)) for case in cases]
+            if not to_fail and any(note and note.verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE) for note in noted):
+                print(f"The run is kept: {kept_run(Path(folder, 'run'), self._path.parent)}", flush=True)
         if not any(noted):
             raise SystemExit(f"{target}: no verdict at all.\n{said}")
         verdicts = [note.verdict if note else "no verdict" for note in noted]
@@ -259,6 +264,14 @@ class ProofWork:
     def _said(self, case: Case, target: str) -> str:
         note = self._last.get((case.id, target, False))
         return f": {note.verdict}: {note.sentence}" if note else ""
+
+
+def kept_run(run: Path, beside: Path) -> Path:
+    """Where the run folder lies from now on, beside the notes: what comes once in a hundred runs is not seen again."""
+    options = RunOptions.left_in(run)
+    place = new_run(beside / NOT_PASSED, options.target, options.seed or 0)
+    shutil.copytree(run, place, dirs_exist_ok=True)
+    return place
 
 
 def _nodes(target: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -249,6 +250,21 @@ def test_only_what_is_not_shown_or_due_is_run(work):
     renewed = work(record=due)
     renewed.passes(KAFKA)
     assert [one.asked for one in (shown, failed, renewed)] == [[(KAFKA, 0)], [(KAFKA, 1)], [(KAFKA, 1)]]
+
+
+@pytest.mark.parametrize(("verdict", "kept"), [("pass", 0), ("not applicable", 0), ("fail", 1), ("inconclusive", 1)])
+def test_a_run_in_which_a_case_did_not_pass_on_kafka_is_kept(tmp_path, monkeypatch, verdict, kept):
+    def noted_run(options, path, limit_s):
+        options = options.validated().in_folder()
+        options.leave()
+        Path(options.run_dir, "results.jsonl").write_bytes(b"{}")
+        path.write_bytes(msgspec.json.encode(note(verdict=verdict)) + b"\n")
+        return ""
+
+    monkeypatch.setattr(prove, "noted_run", noted_run)
+    monkeypatch.setattr(proof_record, "read", lambda path: ProofRecord())
+    ProofWork([CASE], tmp_path / "notes.jsonl").passes(KAFKA)
+    assert len(list(tmp_path.glob("not-passed/*kafka-4.4.0*/results.jsonl"))) == kept
 
 
 def test_a_case_that_needs_three_nodes_is_proven_on_three_nodes_of_each_release():
