@@ -55,6 +55,12 @@ class SeenProducer:
     def last(self):
         return self.batches[-1].last if self.batches else -1
 
+    def written(self, epoch, first, count):
+        """The one of its newest batches that has these sequences: it is answered with its offset, not refused."""
+        sequences = (first, (first + count - 1) % WRAP)
+        same = [one for one in self.batches[-WINDOW:] if (one.sequence, one.last) == sequences]
+        return same[0] if same and epoch == self.epoch else None
+
     def asks(self, epoch, sequence, newer):
         """It wants to begin a transaction here."""
         known, came = self.asked, AskedFirst(epoch, sequence, newer)
@@ -150,8 +156,12 @@ class DrawnBatches:
         if seen.began < 0:
             seen.asks(one.epoch, first, one.newer)
         one.held.add(partition)  # though the batch be refused
-        codes = seen.judged(one.epoch, first)
+        codes, again = seen.judged(one.epoch, first), seen.written(one.epoch, first, len(values))
         answer = self._produce(one, partition, made)
+        if again:
+            with breaks("idem-003"):
+                answer.must_be_at(again.offset)
+            return
         with breaks(*_broken_by(seen, one.epoch, codes)):
             if codes:
                 answer.must_be_refused(*codes)
