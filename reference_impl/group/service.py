@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("groups")
 _LATE_S = 0.02
+_LARGE = 10_000
+"""Of the record of a group, for one of the planted bugs."""
 
 
 class GroupService:
@@ -279,8 +281,10 @@ class GroupService:
         group.logged = True
         now_ms = self._node.clock.now_ms()
         group.since_ms = now_ms if group.since_ms < 0 or not bugs.on("Z56") else group.since_ms
+        value = layout.group_value(effect, now_ms)
         try:
-            self._write(group.group_id, [(layout.group_key(group.group_id), layout.group_value(effect, now_ms))])
+            if not (len(value) > _LARGE and bugs.on("B203")):
+                self._write(group.group_id, [(layout.group_key(group.group_id), value)])
         except Rejected as rejected:
             log.warning("group %s cannot be written: %s", group.group_id, rejected)
             return False
