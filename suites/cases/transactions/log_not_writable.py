@@ -9,10 +9,11 @@ from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, p
 from brokertrial.suites.probe import COMMITTED
 from brokertrial.suites.probe.admin import DELETE, SET, TOPIC
 from brokertrial.wire import errors
+from brokertrial.wire.messages import request
 
 COPIES, TRANSACTION = "min.insync.replicas", 1
 NAMES, TIMES, TIMEOUT_MS, SPARE_MS = 80, 3, 55_000, 10_000
-SOON_S = 30
+SOON_S, HELD_S = 30, 25
 BUSY = (*ELSEWHERE, errors.CONCURRENT_TRANSACTIONS)
 
 
@@ -25,6 +26,7 @@ BUSY = (*ELSEWHERE, errors.CONCURRENT_TRANSACTIONS)
         "EndTxn": 0,
         "DescribeTransactions": 0,
         "IncrementalAlterConfigs": 0,
+        "DescribeConfigs": 1,
     },
     needs=["three-nodes", "leaders", "partitions", "topic-settings", "kill", "restart"],
     detects=["B81", "B83"],
@@ -65,7 +67,7 @@ def no_id_is_held_up_by_what_was_refused(wire, nodes, rng):
     opened.send(kept, "still open").must_succeed()
     given_up.send(kept, "given up").must_succeed()
     with _unwritable(wire, nodes, rng, coordinator, dead), wire.part("while too few are in sync"):
-        wire.eventually(lambda: _init(wire, ids[0]).must_be_refused(*ELSEWHERE), within=SOON_S)
+        wire.eventually(lambda: _first(wire, ids[0]).must_be_refused(*ELSEWHERE), within=SOON_S)
         wire.change_configs(TOPIC, late, [(COPIES, SET, "1")]).must_succeed()
         wire.await_settled(late, within=WITHIN_S)
         for _ in range(TIMES):
@@ -92,8 +94,13 @@ def no_id_is_held_up_by_what_was_refused(wire, nodes, rng):
 
 @contextmanager
 def _unwritable(wire, nodes, rng, coordinator, dead):
-    """The log of all coordinators, two replicas of which are in sync."""
+    """The log of all coordinators, two replicas of which are in sync.
+
+    What the coordinator appends before the setting is in force there is not committed after it (KIP-966) and answered
+    when a request times out, after 30 s: it is asked once it shows the setting, a moment before it is in force.
+    """
     wire.change_configs(TOPIC, STATE_TOPIC, [(COPIES, SET, "3")]).must_succeed()
+    wire.until(lambda: _shown(wire, coordinator) == ["3"], within=WITHIN_S, what=f"node {coordinator} shows {COPIES}")
     try:
         yield
     finally:
@@ -101,6 +108,12 @@ def _unwritable(wire, nodes, rng, coordinator, dead):
             nodes.start(dead)
             wire.until(lambda: _in_sync(wire, coordinator) == 3, within=WITHIN_S, what="all replicas are in sync")
         wire.change_configs(TOPIC, STATE_TOPIC, [(COPIES, DELETE, None)]).must_succeed()
+
+
+def _shown(wire, asked):
+    row = {"resource_type": TOPIC, "resource_name": STATE_TOPIC, "configuration_keys": [COPIES]}
+    answer = wire.ask(request("DescribeConfigs", resources=[row]), to=asked).must_succeed()
+    return [each.value for each in answer.struct.results[0].configs]
 
 
 def _in_sync(wire, asked):
@@ -118,6 +131,18 @@ def _must_be_refused(wire, rng, topic, fresh, again, adds, ends):
     ]
     for ask in rng.sample(asked, len(asked)):
         ask().must_be_refused(*ELSEWHERE)
+
+
+def _first(wire, transactional_id):
+    """Of the id that has nothing yet; see _unwritable."""
+    asked = request(
+        "InitProducerId",
+        transactional_id=transactional_id,
+        transaction_timeout_ms=TIMEOUT_MS,
+        producer_id=-1,
+        producer_epoch=-1,
+    )
+    return wire.ask(asked, to=wire.coordinator(transactional_id, TRANSACTION), may_take_s=HELD_S)
 
 
 def _init(wire, transactional_id):
