@@ -28,42 +28,20 @@ def a_deletion_in_the_middle_of_writes_harms_no_other_topic(wire, topic_of, rng)
     deleted once a third was answered, six times over. Where segments of 2 kB are refused, two rounds with larger ones.
     """
     tried = wire.create_topic(wire.name("tried"), configs={"segment.bytes": SMALL[1]}, validate_only=True)
-    size, segment, rounds, topics, partitions, batches = LARGE if tried.error else SMALL
+    size, segment, rounds, *shape = LARGE if tried.error else SMALL
     kept, values = topic_of(what="kept", configs={"segment.bytes": segment}), []
     for _ in range(rounds):
-        names = [wire.name("t") for _ in range(topics)]
-        rows = [wire.topic_row(name, partitions, 1, {"segment.bytes": segment}) for name in names]
-        for row in wire.create_topics(rows).struct.topics:
-            wire.must(row.error_code == 0, f"a topic is refused with {errors.name(row.error_code)}")
-        for name in names:
-            wire.await_topic(name)
-        asks = [
-            partial(
-                wire.produce,
-                name,
-                batch(rng.randbytes(size)),
-                part,
-                acks=1,
-                via=f"writer {number % WRITERS}",
-                wait=False,
-            )
-            for _ in range(batches)
-            for number, name in enumerate(names)
-            for part in range(partitions)
-        ]
+        names = _made(wire, shape[0], shape[1], segment)
+        value, next_value = rng.randbytes(size), rng.randbytes(size)
         with wire.together():
-            writes = [ask() for ask in asks]
-            value = rng.randbytes(size)
+            writes = [ask() for ask in _writes(wire, rng, names, size, *shape[1:])]
             own = wire.produce(kept, batch(value), via="of the kept", wait=False)
         for answer in writes[: len(writes) // 3]:
             answer.must_succeed()
-        deleted = at_once(wire, [partial(_delete, wire, name, f"deleter {n}") for n, name in enumerate(names)])
-        for answer in deleted:
-            answer.must_succeed()
-        wire.deleted_topics.update(names)
+        _delete_at_once(wire, names)
         for answer in writes:
             answer.must(answer.error in (0, *GONE), f"a write is refused with {errors.name(answer.error)}")
-        values += [value, rng.randbytes(size)]
+        values += [value, next_value]
         with wire.the_subject():
             own.must_be_at(len(values) - 2)
             wire.produce(kept, batch(values[-1])).must_be_at(len(values) - 1)
@@ -73,6 +51,34 @@ def a_deletion_in_the_middle_of_writes_harms_no_other_topic(wire, topic_of, rng)
             )
     with wire.the_subject():
         wire.read_all(kept).must_hold(*values)
+
+
+def _made(wire, topics, partitions, segment):
+    names = [wire.name("t") for _ in range(topics)]
+    rows = [wire.topic_row(name, partitions, 1, {"segment.bytes": segment}) for name in names]
+    for row in wire.create_topics(rows).struct.topics:
+        wire.must(row.error_code == 0, f"a topic is refused with {errors.name(row.error_code)}")
+    for name in names:
+        wire.await_topic(name)
+    return names
+
+
+def _writes(wire, rng, names, size, partitions, batches):
+    return [
+        partial(
+            wire.produce, name, batch(rng.randbytes(size)), part, acks=1, via=f"writer {number % WRITERS}", wait=False
+        )
+        for _ in range(batches)
+        for number, name in enumerate(names)
+        for part in range(partitions)
+    ]
+
+
+def _delete_at_once(wire, names):
+    asks = [partial(_delete, wire, name, f"deleter {number}") for number, name in enumerate(names)]
+    for answer in at_once(wire, asks):
+        answer.must_succeed()
+    wire.deleted_topics.update(names)
 
 
 def _delete(wire, name, via, **how):

@@ -13,7 +13,7 @@ WITHIN_S, STEPS, HALF = 20, 6, 18_000
 
 
 @case(
-    "admin/too-long-for-a-reason",
+    "admin/list-appended-beyond-its-limit",
     guarantees=["adm-009", "err-003"],
     apis={"DescribeConfigs": 1, "IncrementalAlterConfigs": 0},
     needs=["topic-settings"],

@@ -22,7 +22,7 @@ STABLE, COMMITTED = "Stable", 7
 
 
 @case(
-    "groups/large-ones-are-as-it-was-answered",
+    "groups/records-too-large-for-their-log",
     guarantees=["grp-016", "g848-011", "g848-014", "grp-020"],
     apis={"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "DescribeGroups": 4, "IncrementalAlterConfigs": 0},
     needs=["topic-settings", "partitions", "kill", "terminate", "restart"],
