@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -14,6 +17,9 @@ import pytest
 # An example that takes 300 ms on a busy machine is no finding: what may be slow is bounded by name where it matters.
 hypothesis.settings.register_profile("brokertrial", deadline=None)
 hypothesis.settings.load_profile("brokertrial")
+
+IN_MEMORY, FREE_BYTES = Path("/dev/shm"), 2 << 30
+"""A file system in memory, and how much must be free there: containers often have 64 MiB, which four workers fill."""
 
 
 def pytest_configure() -> None:
@@ -65,3 +71,13 @@ def looks_settle_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 def targets_settle_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A broker that takes no record by design takes none later: it need not be asked for long."""
     monkeypatch.setattr("brokertrial.suites.running.health.SETTLES_WITHIN_S", 2.0)
+
+
+@pytest.fixture
+def broker_data(tmp_path: Path) -> Iterator[Path]:
+    """A folder for brokers in this process, in memory where it can be: one test makes ten thousand small files."""
+    if not IN_MEMORY.is_dir() or shutil.disk_usage(IN_MEMORY).free < FREE_BYTES:
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="brokertrial-", dir=IN_MEMORY) as folder:
+        yield Path(folder)

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Sequence
 NOTICE = "Generated from the code by `make reference`; a test compares it. Edit the code, not this page."
 
 
-def pages() -> dict[str, str]:
-    """Every page by its file name, as it would be written now."""
-    found = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
-    texts = {}
-    for name in found:
-        module = importlib.import_module(f"{__name__}.{name}")
-        texts[f"{name.replace('_', '-')}.md"] = (
-            f"# {module.TITLE}\n\n{module.INTRODUCTION}\n\n{NOTICE}\n\n{module.page().strip()}\n"
-        )
-    return texts
+def names() -> list[str]:
+    """The file name of every page, sorted."""
+    found = (module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return sorted(f"{name.replace('_', '-')}.md" for name in found)
+
+
+def page(name: str) -> str:
+    """The page of this file name, as it would be written now."""
+    module = importlib.import_module(f"{__name__}.{name.removesuffix('.md').replace('-', '_')}")
+    return f"# {module.TITLE}\n\n{module.INTRODUCTION}\n\n{NOTICE}\n\n{module.page().strip()}\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from brokertrial.ci.reference_pages import pages
+from brokertrial.ci.reference_pages import names, page
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 
 if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, text in pages().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
+    for name in names():
+        (FOLDER / name).write_text(page(name), encoding="utf-8")
         print(FOLDER / name)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from brokertrial.ci.reference_pages import pages, table
+from brokertrial.ci.reference_pages import names, page, table
 from brokertrial.ci.reference_pages.__main__ import FOLDER
 
 
-@pytest.mark.parametrize("name", pages())
+@pytest.mark.parametrize("name", names())
 def test_a_page_is_as_the_code_is(name: str) -> None:
-    assert (FOLDER / name).read_text(encoding="utf-8") == pages()[name], "run `make reference`"
+    assert (FOLDER / name).read_text(encoding="utf-8") == page(name), "run `make reference`"
 
 
 def test_no_page_is_left_over() -> None:
-    assert {path.name for path in FOLDER.iterdir()} == set(pages())
+    assert {path.name for path in FOLDER.iterdir()} == set(names())
 
 
 def test_a_cell_cannot_break_its_table() -> None:

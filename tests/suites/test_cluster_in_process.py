@@ -27,13 +27,13 @@ def test_there_are_enough_of_them_to_mean_something():
 
 
 @pytest.mark.parametrize("case", ASKING, ids=lambda case: case.id)
-def test_the_healthy_cluster_passes_and_all_is_well_afterwards(case, tmp_path):
-    outcome = tried_in_cluster(case, tmp_path, look=closing_look)
+def test_the_healthy_cluster_passes_and_all_is_well_afterwards(case, broker_data):
+    outcome = tried_in_cluster(case, broker_data, look=closing_look)
     assert outcome.verdict in ("pass", "not applicable"), told(outcome)
 
 
 @pytest.mark.parametrize(("word", "case", "mutant"), SHOWN, ids=[f"{word}-{case.id}" for word, case, _ in SHOWN])
-def test_a_planted_bug_shows_in_a_case_that_needs_several_nodes(word, case, mutant, tmp_path):
-    outcome = tried_in_cluster(case, tmp_path, word)
+def test_a_planted_bug_shows_in_a_case_that_needs_several_nodes(word, case, mutant, broker_data):
+    outcome = tried_in_cluster(case, broker_data, word)
     assert mutants.known_by(mutant, outcome), told(outcome)
     assert not named_too_broadly(case, outcome)

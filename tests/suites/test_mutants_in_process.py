@@ -33,8 +33,8 @@ def marks(case):
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id, marks=marks(case)) for case in ASKING])
-def test_the_healthy_broker_passes_and_all_is_well_afterwards(case, tmp_path):
-    outcome = tried(case, tmp_path, look=closing_look)
+def test_the_healthy_broker_passes_and_all_is_well_afterwards(case, broker_data):
+    outcome = tried(case, broker_data, look=closing_look)
     assert outcome.verdict in ("pass", "not applicable"), told(outcome)
 
 
@@ -42,7 +42,7 @@ def test_the_healthy_broker_passes_and_all_is_well_afterwards(case, tmp_path):
     ("word", "case", "mutant"),
     [pytest.param(word, case, bug, id=f"{word}-{case.id}", marks=marks(case)) for word, case, bug in SHOWN],
 )
-def test_a_planted_bug_shows_in_a_case_that_it_names(word, case, mutant, tmp_path):
-    outcome = tried(case, tmp_path, word)
+def test_a_planted_bug_shows_in_a_case_that_it_names(word, case, mutant, broker_data):
+    outcome = tried(case, broker_data, word)
     assert mutants.known_by(mutant, outcome), told(outcome)
     assert not named_too_broadly(case, outcome)
