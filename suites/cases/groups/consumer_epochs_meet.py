@@ -10,7 +10,7 @@ ENDS = ("leave", "away, then for good", "silent", "some and some")
 
 
 @case(
-    "groups/assignment-catches-up",
+    "groups/assignment-epoch-reaches-group-epoch",
     guarantee="g848-015",
     apis={"ConsumerGroupHeartbeat": 0, "ConsumerGroupDescribe": 0, "IncrementalAlterConfigs": 1, "DescribeConfigs": 1},
     features={"group.version": 1},

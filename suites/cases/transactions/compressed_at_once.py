@@ -33,38 +33,45 @@ def each_compressed_batch_is_taken_for_what_it_is(wire, topic_of, transactional_
     producers = [
         wire.producer(name, timeout_ms=PATIENT_MS, via=f"producer {number}") for number, name in enumerate(names)
     ]
-    old = wire.transaction_version < 2
-    if old:
-        _must_succeed(at_once(wire, [partial(_add, wire, one, places) for one in producers]))
     sent = [[rng.randbytes(30).hex().encode() for _ in range(rng.choice((1, 1, 6)))] for _ in producers]
+    if wire.transaction_version < 2:
+        _must_succeed(at_once(wire, [partial(_add, wire, one, places) for one in producers]))
+    _send_all(wire, producers, sent, places)
+    _must_succeed(at_once(wire, [partial(one.commit) for one in producers]))
+    for place in places:
+        _must_be_read_once(wire, place, sorted(value for values in sent for value in values))
+
+
+def _send_all(wire, producers, sent, places):
+    """In each turn all producers send their batches at one time, to the old partitions and to one new one."""
     made = [
         one.batch(
             records=[Record(None, value) for value in values], sequence=0, compression=CODECS[number % len(CODECS)]
         )
         for number, (one, values) in enumerate(zip(producers, sent, strict=True))
     ]
-    how = {"version": min(11, wire.versions("Produce")[-1])} if old else {}
+    how = {"version": min(11, wire.versions("Produce")[-1])} if wire.transaction_version < 2 else {}
     for turn in range(TURNS):
-        asks = []
-        for part in _by_leader(wire, [*places[:PARTITIONS], places[PARTITIONS + turn]]):
-            asks += [
-                partial(
-                    wire.produce_all,
-                    dict.fromkeys(part, batch),
-                    transactional_id=one.transactional_id,
-                    via=one.via,
-                    **how,
-                )
-                for one, batch in zip(producers, made, strict=True)
-            ]
+        asks = [
+            partial(
+                wire.produce_all,
+                dict.fromkeys(part, batch),
+                transactional_id=one.transactional_id,
+                via=one.via,
+                **how,
+            )
+            for part in _by_leader(wire, [*places[:PARTITIONS], places[PARTITIONS + turn]])
+            for one, batch in zip(producers, made, strict=True)
+        ]
         _must_succeed(at_once(wire, asks))
-    _must_succeed(at_once(wire, [partial(one.commit) for one in producers]))
-    for place in places:
-        wire.await_settled(*place)
-        read = wire.read_all(*place, isolation=COMMITTED)
-        wanted, found = sorted(value for values in sent for value in values), sorted(map(bytes, read.values))
-        said = f"a read_committed consumer of partition {place[1]} reads {len(found)} records"
-        read.must(found == wanted, f"{said}; it must read those {len(wanted)} that were sent, each once")
+
+
+def _must_be_read_once(wire, place, wanted):
+    wire.await_settled(*place)
+    read = wire.read_all(*place, isolation=COMMITTED)
+    found = sorted(map(bytes, read.values))
+    said = f"a read_committed consumer of partition {place[1]} reads {len(found)} records"
+    read.must(found == wanted, f"{said}; it must read those {len(wanted)} that were sent, each once")
 
 
 def _add(wire, producer, places, **how):

@@ -13,7 +13,7 @@ HANDED_OVER, KILLED, STOPPED = WAYS = "handed over", "killed", "stopped"
 
 
 @case(
-    "groups/consumer-gives-back-past-its-coordinator",
+    "groups/consumer-pending-revocation-outlives-its-coordinator",
     guarantees=["g848-005", "g848-002", "grp-016"],
     apis={"ConsumerGroupHeartbeat": 1, **MOVES},
     features={"group.version": 1},
