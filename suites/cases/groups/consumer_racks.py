@@ -1,6 +1,7 @@
 """KIP-848 groups on brokers that have racks: what brokers are there is no change of what a group reads (KIP-1101)."""
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, partition, placed
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
 from brokertrial.wire.messages import request
@@ -28,6 +29,7 @@ def the_epoch_stays_though_replicas_fall_out(wire, nodes, group, rng):
     topics = [placed(wire, f"read-{number}", rng.sample(list(wire.nodes), 3)) for number in range(3)]
     for topic in topics:
         all_in_sync(wire, topic)
+    lengthen_sessions(wire, group)  # a node may take longer to start than a session lasts
     members = [ConsumerGroupMember(wire, group, *topics) for _ in range(2)]
 
     def settled():
