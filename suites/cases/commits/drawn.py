@@ -5,7 +5,7 @@ from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
 OFFSETS = {"OffsetCommit": 6, "OffsetFetch": 7, "OffsetDelete": 0, "AddOffsetsToTxn": 0, "TxnOffsetCommit": 0}
-WITHIN_S = 10
+WITHIN_S, LONG_MS = 10, 600_000
 STEPS = (*["commit"] * 3, *["several"] * 2, *["delete"] * 2, *["stage"] * 3, *["end"] * 2, "refused")
 LOOKED_AT = "error codes, offsets, leader epochs and metadata"
 NO_GROUP = (errors.GROUP_ID_NOT_FOUND, errors.ILLEGAL_GENERATION)
@@ -30,7 +30,7 @@ def all_offsets_of_all_groups_are_followed(wire, topic_of, rng):
     topic, other = topic_of(partitions=2), topic_of(what="other")
     places = [(topic, 0), (topic, 1), (other, 0)]
     groups = _coordinated_together(wire)
-    producers = [wire.producer(wire.name("x1")), wire.producer(wire.name("x2"))]
+    producers = [wire.producer(wire.name(what), timeout_ms=LONG_MS) for what in ("x1", "x2")]
     staged: list[dict[tuple[str, tuple[str, int]], tuple[int, int, str]]] = [{}, {}]
     force: dict[str, dict[tuple[str, int], tuple[int, int, str]]] = {group: {} for group in groups}
     for turn in range(100):

@@ -2,7 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.probe.admin import DELETE, GROUP, SET
-from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
+from brokertrial.suites.probe.consumer_member import ConsumerGroupMember
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -76,7 +76,7 @@ def a_group_has_what_it_may_have(wire, topic, rng):
     limits = SettingBounds(wire)
     edges = limits.edges()
     groups = {wire.name("g"): {} for _ in range(2)}  # type: ignore[var-annotated]
-    members = {}
+    members: dict[str, ConsumerGroupMember] = {}
     for turn in range(60):
         name = rng.choice(list(groups)) if turn >= len(edges) else next(iter(groups))
         changes = edges[turn] if turn < len(edges) else limits.changes(rng)
@@ -91,18 +91,21 @@ def a_group_has_what_it_may_have(wire, topic, rng):
             groups[name] = own
         for each, given in groups.items():
             wire.eventually(lambda each=each, given=given: _must_have(wire, limits, each, given), within=WITHIN_S)
-            if turn > 5 and each not in members:
-                members[each] = ConsumerGroupMember(wire, each, topic)
-                members[each].beat().must_succeed()
-                reconcile(members[each], partitions=1)
-            if each in members:
+            if turn > 5:
                 interval = int(limits.value(given, INTERVAL))
                 wire.eventually(
-                    lambda member=members[each], interval=interval: member.beat().must_have(
-                        "heartbeat_interval_ms", interval
-                    ),
+                    lambda each=each, interval=interval: _must_be_returned(wire, members, each, topic, interval),
                     within=WITHIN_S,
                 )
+
+
+def _must_be_returned(wire, members, group, topic, interval):
+    """To the group's member; where its session, which may be a short one, was over before, to another."""
+    answer = members[group].beat() if group in members else None
+    if answer is None or answer.error == errors.UNKNOWN_MEMBER_ID:
+        members[group] = ConsumerGroupMember(wire, group, topic)
+        answer = members[group].beat().must_succeed()
+    answer.must_have("heartbeat_interval_ms", interval)
 
 
 def _must_have(wire, limits, group, own):

@@ -2,6 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._asked_of_states import is_modern
+from brokertrial.suites.cases.groups._living import LONG_MS
 from brokertrial.suites.cases.groups._reports_on_states import QUESTIONS, ReportAsker
 from brokertrial.suites.cases.groups._states import STABLE, all_states
 
@@ -9,7 +10,7 @@ APIS = {
     "JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "DescribeGroups": 4, "ListGroups": 4,
     "OffsetCommit": 7, "OffsetFetch": 8, "OffsetDelete": 0, "DeleteGroups": 0, "FindCoordinator": 4,
 }  # fmt: skip
-ASKED = 400
+ASKED, ENOUGH = 400, 100
 
 
 @case(
@@ -29,10 +30,20 @@ def each_of_several_groups_is_reported_as_it_is(wire, topic_of, rng):
     Up to twelve groups, one in each state, 400 drawn requests in drawn versions.
     """
     read, other, free = (topic_of(what=what) for what in ("read", "other", "free"))
+    until_ms = wire.now_ms() + LONG_MS * 2 // 3  # then sessions and rebalances may be over
     groups = all_states(wire, rng, read, other, modern=is_modern(wire))
     for one in groups:
         if one.members and one.state == STABLE:
             one.commits(read, 7)
     asker = ReportAsker(wire, rng, (read, other, free), groups)
-    for _ in range(ASKED):
+    for number in range(ASKED):
+        if wire.now_ms() > until_ms:
+            _must_be_enough(wire, number)
+            break
         asker.step(QUESTIONS)
+
+
+def _must_be_enough(wire, number):
+    """A slow target is asked less, and not nothing."""
+    if number < ENOUGH:
+        wire.unclear(f"{number} requests took as long as the sessions of members last", "slow-target")

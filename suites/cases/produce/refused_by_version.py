@@ -11,7 +11,7 @@ from brokertrial.wire.records import NO_TIMESTAMP, Record
 
 VERIFICATION = "transaction.partition.verification.enable"
 ZSTD_SINCE, RECORDS_NAMED_SINCE, ABORTABLE_SINCE, ADDS_SINCE, BY_ID_SINCE = 7, 8, 11, 12, 13
-LIMIT = 3_000
+LIMIT, OPEN_MS = 3_000, 600_000
 ROW = "responses[0].partition_responses[0]"
 APIS = {"Produce": 3, "InitProducerId": 0, "AddPartitionsToTxn": 0, "EndTxn": 0}
 
@@ -84,7 +84,7 @@ class Refusals:
         self.numbered.send(self.plain, "n").must_be_at(0)
         self.numbered.raise_epoch(self.plain, self.numbered.batch("n", sequence=0, epoch=1)).must_be_at(1)
         self.held[self.plain] = 2
-        self.open = wire.producer(wire.name("open"))
+        self.open = wire.producer(wire.name("open"), timeout_ms=OPEN_MS)
         self._sent(self.open)
         self.stale = wire.producer(wire.name("stale"))
         self.stale_epoch = self.stale.epoch

@@ -13,6 +13,7 @@ from brokertrial.suites.probe.produce import UNVERIFIED
 from brokertrial.wire import errors
 
 PARTITIONS, WITHIN_S, WINDOW, WRAP = 3, 20, 5, 1 << 31
+OPEN_MS = 600_000
 ADDED_FIRST, JOINS = 11, 12
 PLAIN = b"of no producer"
 ROWS = "topics[0].partitions[0].active_producers"
@@ -101,8 +102,8 @@ class DrawnProducer:
 
     def __init__(self, wire, name):
         self.wire, self.name = wire, name
-        answer = wire.init_producer_id(name, timeout_ms=55_000)
-        self.id, self.epoch, self.newer = answer.producer_id, answer.epoch, False
+        begun = wire.producer(name, timeout_ms=OPEN_MS)
+        self.id, self.epoch, self.timeout_ms, self.newer = begun.id, begun.epoch, begun.timeout_ms, False
         self.held: set[int] = set()
         self.old: list[bytes] = []
 
@@ -261,7 +262,7 @@ class DrawnBatches:
     def step_anew(self, one, _):
         """Its open transaction is aborted in an epoch of its own."""
         fenced, held = one.epoch + 1, bool(one.held)
-        answer = self.wire.init_producer_id(one.name, timeout_ms=55_000).must_have("producer_id", one.id)
+        answer = self.wire.init_producer_id(one.name, timeout_ms=one.timeout_ms).must_have("producer_id", one.id)
         one.epoch = answer.must_have("producer_epoch", fenced + held).epoch
         self._ended(one, fenced, commit=False)
 

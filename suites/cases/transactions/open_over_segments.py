@@ -3,7 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
 
-APART_MS, STEPS, PRODUCERS, WITHIN_S = 65_000, 60, 3, 10
+APART_MS, OPEN_MS, STEPS, PRODUCERS, WITHIN_S = 65_000, 600_000, 60, 3, 10
 FIRST = ("plain", "nothing", "send", "plain", "roll", "plain")
 DRAWN = (*["send"] * 4, *["plain"] * 2, *["roll"] * 2, "nothing", "end")
 NOWHERE = 2**63 - 1
@@ -50,7 +50,7 @@ class Segments:
     def __init__(self, wire, topic, rng):
         self.wire, self.topic, self.rng = wire, topic, rng
         self.plain = wire.producer()
-        self.producers = [wire.producer(wire.name(f"x{number}"), timeout_ms=60_000) for number in range(PRODUCERS)]
+        self.producers = [wire.producer(wire.name(f"x{number}"), timeout_ms=OPEN_MS) for number in range(PRODUCERS)]
         self.open, self.records, self.next = {}, [], 0
         """Producer -> its open transaction; (offset, value, transaction) of each record; the end."""
         self.time_ms = wire.now_ms()  # not before: a marker has the time of the clock, and may begin a segment

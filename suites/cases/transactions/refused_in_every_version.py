@@ -20,6 +20,8 @@ APIS = {
 NEWEST = {"Produce": 11, "AddPartitionsToTxn": 3, "AddOffsetsToTxn": 4, "EndTxn": 4, "TxnOffsetCommit": 4}
 """Later ones are between brokers, or join by themselves."""
 VERIFIED_S, LONG, LIMIT = 10, 32_000, "offset.metadata.max.bytes"
+OPEN_MS, SHORT_MS = 600_000, 50_000
+"""A transaction stays open while all refusals are asked for."""
 LIMITLESS = f"TxnOffsetCommit takes metadata that is longer than {LIMIT}"
 NO_PRODUCER = "InitProducerId names a producer id or an epoch beside an error; Apache Kafka answers -1 and -1"
 """No text promises a value beside an error code, and clients heed the code first."""
@@ -75,7 +77,7 @@ class VersionedRefusals:
         wire = self.wire
         self.open, self.empty, self.other, self.offsets = map(self._begun, ("open", "empty", "other", "offsets"))
         for _ in range(3):  # another epoch than that of the first
-            answer = wire.init_producer_id(self.other.transactional_id, timeout_ms=50_000)
+            answer = wire.init_producer_id(self.other.transactional_id, timeout_ms=SHORT_MS)
             self.other = self.other._replace(epoch=answer.epoch)
         version = min(3, max(wire.versions("AddPartitionsToTxn")))
         wire.add_partitions(*self.open, [(self.topic, 0)], version=version).must_succeed()
@@ -86,9 +88,9 @@ class VersionedRefusals:
     def _begun(self, what):
         """The second epoch of an id: there is one that is over."""
         name = self.wire.name(what)
-        self.wire.init_producer_id(name, timeout_ms=50_000).must_succeed()
-        answer = self.wire.init_producer_id(name, timeout_ms=50_000)
-        return AskedAs(name, answer.producer_id, answer.epoch)
+        producer = self.wire.producer(name, timeout_ms=OPEN_MS)
+        producer.start()
+        return AskedAs(name, producer.id, producer.epoch)
 
     def must_all_be_refused(self):
         for api, versions in self._versions().items():
@@ -268,7 +270,7 @@ class VersionedRefusals:
     def _new(self):
         return AskedAs(self.wire.name("new"), -1, -1)
 
-    def _init(self, who, version, id_=-1, epoch=-1, timeout_ms=50_000):
+    def _init(self, who, version, id_=-1, epoch=-1, timeout_ms=SHORT_MS):
         answer = self.wire.init_producer_id(
             who.transactional_id, timeout_ms=timeout_ms, producer_id=id_, epoch=epoch, version=version, retry=False
         )
