@@ -136,11 +136,19 @@ async def _wait(
             reading = _read(asked, request, context, woken=not timed_out, used=before)
             if any(one.deleted for one in partitions) and not bugs.on("F01"):
                 reading.failed = True  # what it waited for is gone
+        if bugs.on("B250"):
+            _names_as_at_first(first, reading)
         return answer(first if timed_out and bugs.on("F02") else reading)
     finally:
         timer.cancel()
         for partition in partitions:
             partition.unwatch(news.set)
+
+
+def _names_as_at_first(first: PartitionPass, reading: PartitionPass) -> None:
+    """The aborted transactions are those that were known before the wait."""
+    for (_, _, before), (_, _, now) in zip(first.answers, reading.answers, strict=True):
+        now.aborted_transactions = before.aborted_transactions
 
 
 def _ignores_its_leader(reading: PartitionPass) -> bool:

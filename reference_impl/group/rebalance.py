@@ -341,13 +341,11 @@ def _silence(group: ClassicGroup, member_id: str, now: int, limits: GroupLimits,
     member = group.members.get(member_id)
     if member is None:
         group.remove(member_id)
-        if group.state is GroupState.PREPARING and group.all_joined():
-            _complete(group, now, out)
+    elif member.heard() or bugs.on("M26"):
         return
-    if member.heard() or bugs.on("M26"):
-        return
-    _expel(group, member_id, out)
-    if group.state in (GroupState.STABLE, GroupState.COMPLETING):
+    else:
+        _expel(group, member_id, out)
+    if group.state in (GroupState.STABLE, GroupState.COMPLETING) and (member or member_id in group.haunting):
         _prepare(group, now, limits, out)
     elif group.state is GroupState.PREPARING and group.all_joined():
         _complete(group, now, out)

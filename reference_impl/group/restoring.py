@@ -26,6 +26,8 @@ class Restored:
         self.offsets = Offsets()
         self._removed: set[str] = set()
         """Classic groups whose last record is a tombstone."""
+        self._once_removed: set[str] = set()
+        """Those that had one at some time."""
         self._keys: dict[bytes, ConsumerKey | OffsetKey | GroupKey | None] = {}  # most keys come again and again
 
     def replay(self, log: Iterable[Batch]) -> Iterator[None]:
@@ -40,6 +42,9 @@ class Restored:
             for record in batch.records(_READ_LIMIT):
                 self._apply(record, producer_id)
                 yield
+        for group_id in self._once_removed if bugs.on("B251") else ():
+            if isinstance(self.groups.get(group_id), ClassicGroup):
+                del self.groups[group_id]
         if bugs.on("M19b"):
             self.offsets.staged.clear()
         if bugs.on("V85") and any(self.offsets.of_group(group) for group in self._removed):
@@ -74,6 +79,8 @@ class Restored:
 
     def _classic_group(self, group_id: str, value: bytes | None, timestamp: int) -> None:
         (self._removed.add if value is None else self._removed.discard)(group_id)
+        if value is None:
+            self._once_removed.add(group_id)
         if value is not None:
             group = self.groups[group_id] = restored(layout.read_group(group_id, value))
             if not bugs.on("W12"):
