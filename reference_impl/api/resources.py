@@ -212,7 +212,8 @@ def _value_fault(setting: Setting | None, value: str, unknown: str) -> WrongSett
 
 def _is_another_broker(node: Broker, name: str) -> bool:
     """The controller alters the settings of every broker."""
-    return node.config.controller_only and name.isdecimal() and int(name) in node.image.brokers
+    knows = node.config.controller_only or bugs.on("B273")
+    return knows and name.isdecimal() and int(name) in node.image.brokers
 
 
 def unborn(node: Broker, name: str) -> Resource:
