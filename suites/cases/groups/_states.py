@@ -11,8 +11,18 @@ from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconc
 CLASSIC, MODERN = "classic", "consumer"
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
 CONSUMER, OPAQUE = "consumer", "opaque"
-QUIET_MS = 1_500
+QUIET_MS, ALMOST_MS = 1_500, LONG_MS * 2 // 3
 """So long a KIP-848 member is silent: where its session cannot be lengthened it may be a few seconds."""
+
+
+def turns(wire, began_ms, count):
+    """So many turns for groups that were made since then; a slow target has fewer, for sessions and rebalances end."""
+    for number in range(count):
+        if wire.now_ms() > began_ms + ALMOST_MS:
+            if number < count // 4:
+                wire.unclear(f"{number} of {count} turns took as long as sessions last", "slow-target")
+            return
+        yield number
 
 
 class GroupInState:

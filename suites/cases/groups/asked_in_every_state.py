@@ -2,7 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._asked_of_states import QUESTIONS, Asker, is_modern
-from brokertrial.suites.cases.groups._states import CLASSIC, MODERN, STABLE, all_states
+from brokertrial.suites.cases.groups._states import CLASSIC, MODERN, STABLE, all_states, turns
 from brokertrial.suites.probe.failures import breaks
 
 APIS = {
@@ -29,10 +29,11 @@ def each_request_is_answered_as_the_group_is(wire, topic_of, rng, transactional_
     validateMember, and of ConsumerGroup.
     """
     read, other, free = (topic_of(what=what) for what in ("read", "other", "free"))
+    began_ms = wire.now_ms()
     groups = all_states(wire, rng, read, other, modern=is_modern(wire))
     producer = wire.producer(transactional_id, timeout_ms=PATIENT_MS)
     asker = Asker(wire, rng, (read, other, free), groups, producer)
-    for _ in range(ASKED):
+    for _ in turns(wire, began_ms, ASKED):
         asker.step(QUESTIONS)
     asker.producer.abort().must_succeed()
     for one in groups:

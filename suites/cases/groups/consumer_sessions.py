@@ -30,7 +30,8 @@ def a_member_is_expelled_by_the_newest_session_timeout(wire, topic_of, group):
     silent.beat()
     reconcile(stays, silent, partitions=2)
     _set(wire, group, SHORT_MS)
-    _expelled(wire, stays, silent)
+    _expelled(wire, stays, _both_beat(wire, stays, silent))
+    silent.beat().must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
     silent.beat(epoch=0).must_succeed()
     reconcile(stays, silent, partitions=2)
@@ -44,7 +45,8 @@ def a_member_is_expelled_by_the_newest_session_timeout(wire, topic_of, group):
     wire.until(silent_for_long, within=LONG_MS / 1000, what="twice the short timeout has passed")
     silent.beat().must_succeed()
     _set(wire, group, SHORT_MS)
-    _expelled(wire, stays, silent)
+    _expelled(wire, stays, _both_beat(wire, stays, silent))
+    silent.beat().must_be_refused(errors.UNKNOWN_MEMBER_ID)
 
 
 @case(
@@ -66,8 +68,9 @@ def who_is_away_for_longer_than_a_session_is_expelled(wire, topic_of, group):
     stays.beat()
     away.beat()
     reconcile(stays, away, partitions=2)
+    since_ms = wire.now_ms()
     away.leave(-2).must_have("member_epoch", -2)
-    _expelled(wire, stays, away, asked=False)
+    _expelled(wire, stays, since_ms)
     again = ConsumerGroupMember(wire, group, topic, instance_id="i1")
     again.beat().must_succeed()
     reconcile(stays, again, partitions=2)
@@ -81,9 +84,8 @@ def _both_beat(wire, stays, silent):
     return since_ms
 
 
-def _expelled(wire, stays, silent, *, asked=True):
-    """It is silent: when the short timeout is over, and not before, the other gets what it had."""
-    since_ms = _both_beat(wire, stays, silent) if asked else wire.now_ms()
+def _expelled(wire, stays, since_ms):
+    """Who is silent since then: when the short timeout is over, and not before, the other gets what it had."""
     early_ms = since_ms + SHORT_MS * 9 // 10
 
     def has_all():
@@ -95,5 +97,3 @@ def _expelled(wire, stays, silent, *, asked=True):
     wire.must(now_ms >= early_ms, f"it was expelled after {now_ms - since_ms} ms of {SHORT_MS}")
     if now_ms > since_ms + SHORT_MS + LATE_MS + wire.slack_s * 1000:
         wire.too_late(f"it was expelled after {now_ms - since_ms} ms; its session lasts {SHORT_MS}")
-    if asked:
-        silent.beat().must_be_refused(errors.UNKNOWN_MEMBER_ID)

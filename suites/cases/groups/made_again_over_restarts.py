@@ -7,7 +7,7 @@ from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconc
 from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.suites.probe.preferred_leaders import await_leaders
 
-LONG = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
+LONG = {"session_timeout_ms": 300_000, "rebalance_timeout_ms": 60_000}
 WITHIN_S, PARTITIONS = 20, 2
 PLAIN, CLASSIC, MODERN = "offsets alone", "classic", "consumer"
 LIVES = (

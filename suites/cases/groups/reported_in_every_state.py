@@ -2,15 +2,14 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._asked_of_states import is_modern
-from brokertrial.suites.cases.groups._living import LONG_MS
 from brokertrial.suites.cases.groups._reports_on_states import QUESTIONS, ReportAsker
-from brokertrial.suites.cases.groups._states import STABLE, all_states
+from brokertrial.suites.cases.groups._states import STABLE, all_states, turns
 
 APIS = {
     "JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3, "DescribeGroups": 4, "ListGroups": 4,
     "OffsetCommit": 7, "OffsetFetch": 8, "OffsetDelete": 0, "DeleteGroups": 0, "FindCoordinator": 4,
 }  # fmt: skip
-ASKED, ENOUGH = 400, 100
+ASKED = 400
 
 
 @case(
@@ -30,20 +29,11 @@ def each_of_several_groups_is_reported_as_it_is(wire, topic_of, rng):
     Up to twelve groups, one in each state, 400 drawn requests in drawn versions.
     """
     read, other, free = (topic_of(what=what) for what in ("read", "other", "free"))
-    until_ms = wire.now_ms() + LONG_MS * 2 // 3  # then sessions and rebalances may be over
+    began_ms = wire.now_ms()
     groups = all_states(wire, rng, read, other, modern=is_modern(wire))
     for one in groups:
         if one.members and one.state == STABLE:
             one.commits(read, 7)
     asker = ReportAsker(wire, rng, (read, other, free), groups)
-    for number in range(ASKED):
-        if wire.now_ms() > until_ms:
-            _must_be_enough(wire, number)
-            break
+    for _ in turns(wire, began_ms, ASKED):
         asker.step(QUESTIONS)
-
-
-def _must_be_enough(wire, number):
-    """A slow target is asked less, and not nothing."""
-    if number < ENOUGH:
-        wire.unclear(f"{number} requests took as long as the sessions of members last", "slow-target")

@@ -50,7 +50,7 @@ class DrawnIds(DescribedIds):
         self.all = [DrawnId(wire.name(f"x{number}"), newer and number % 2 == 0) for number in range(4)]
         self.offsets, self.puts = {}, 0
         """Partition -> the how many-th offset that was staged is in force, and which it is: of two the later one."""
-        self.member = wire.member(group, session_timeout_ms=60_000)
+        self.member = wire.member(group, session_timeout_ms=300_000)
         rebalance(self.member)
         for one in self.all:
             self.step_init(one)

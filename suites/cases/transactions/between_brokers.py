@@ -4,7 +4,7 @@ from brokertrial.suites.case import case
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
-BATCHED, UNKNOWN, WITHIN_S = 4, 99, 10
+BATCHED, UNKNOWN, WITHIN_S, OPEN_MS = 4, 99, 10, 600_000
 BUSY = (errors.COORDINATOR_LOAD_IN_PROGRESS, errors.COORDINATOR_NOT_AVAILABLE)
 
 
@@ -67,8 +67,8 @@ class AddedTo:
 
     def __init__(self, wire, name):
         self.wire, self.name = wire, name
-        answer = wire.init_producer_id(name, timeout_ms=55_000)
-        self.id, self.epoch, self.held = answer.producer_id, answer.epoch, set[tuple[str, int]]()
+        producer = wire.producer(name, timeout_ms=OPEN_MS)
+        self.id, self.epoch, self.held = producer.id, producer.epoch, set[tuple[str, int]]()
 
     def drawn(self, rng, places):
         """A row of the request, and the codes that each of its partitions may have."""

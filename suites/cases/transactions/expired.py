@@ -7,7 +7,7 @@ from brokertrial.wire import errors
 TRANSACTIONS = {"AddPartitionsToTxn": 0, "EndTxn": 0}
 GONE = (errors.INVALID_PRODUCER_EPOCH, errors.PRODUCER_FENCED)
 CLEAN_UP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-WITHIN_S = 15
+WITHIN_S, SHORT_MS, OPEN_MS = 20, 4_000, 600_000
 
 
 @case(
@@ -25,8 +25,8 @@ def a_transaction_that_expires_goes_alone_and_whole(wire, topic_of, group, trans
     """
     wire.needs_setting(CLEAN_UP, at_most=10_000)
     topic = topic_of(partitions=2)
-    expires = wire.producer(transactional_id, timeout_ms=1_500)
-    stays, ends = wire.producer(wire.name("stays")), wire.producer(wire.name("ends"))
+    expires = wire.producer(transactional_id, timeout_ms=SHORT_MS)
+    stays, ends = (wire.producer(wire.name(what), timeout_ms=OPEN_MS) for what in ("stays", "ends"))
     expires.send(topic, "expires").must_be_at(0)
     stays.send(topic, "stays").must_be_at(1)
     ends.send(topic, "ends").must_be_at(2)
