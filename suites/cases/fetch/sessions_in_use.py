@@ -169,7 +169,7 @@ def partitions_come_and_go_in_a_session(wire, topic_of):
     "fetch/session-of-committed-records",
     guarantees=["fetch-009", "txn-004"],
     apis={**FETCH, "InitProducerId": 0, "EndTxn": 0},
-    detects=["M17", edit_answer(RECORDS, set="", api="Fetch", skip=3)],
+    detects=["M17", edit_answer(RECORDS, set="", api="Fetch", skip=2)],
 )
 def a_committed_session_returns_what_became_stable(wire, topic, transactional_id):
     """In a session of a read_committed reader a partition MUST be returned when its last stable offset has moved,
