@@ -61,6 +61,8 @@ def list_partition_reassignments(request: Struct, context: Context) -> Struct:
         asked = [(topic.name, list(range(topic.partitions))) for topic in node.topics.all()]
     else:
         asked = [(topic.name, list(topic.partition_indexes)) for topic in request.topics]
+    if bugs.on("B274"):
+        asked = [(name, list(range(topic.partitions))) for name, _ in asked if (topic := node.topics.get(name))]
     topics = []
     for name, indexes in asked:
         lines = [line for index in indexes if (line := _moving(node, name, index)) is not None]
@@ -78,7 +80,7 @@ def _moving(node: Broker, name: str, index: int) -> dict[str, Any] | None:
         return None
     return {
         "partition_index": index,
-        "replicas": placement.replicas,
+        "replicas": [one for one in placement.replicas if one not in placement.removing or not bugs.on("B277")],
         "adding_replicas": placement.adding,
         "removing_replicas": placement.removing,
     }

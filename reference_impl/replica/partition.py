@@ -118,7 +118,7 @@ class Partition:
     def replica_fetched(self, replica: int, start: int, offset: int, broker_epoch: int) -> None:
         """A follower has everything from its start up to this offset."""
         assert self.leading is not None
-        moved = self.leading.followers[replica].start_offset != start
+        moved = self.leading.followers[replica].start_offset != start and not bugs.on("B275")
         self.leading.fetched(replica, start, offset, self.log.end_offset, self._clock.monotonic(), broker_epoch)
         before = self.high_watermark
         self.high_watermark = self.leading.high_watermark(before, self.log.end_offset, self.rules.min_insync_replicas)
