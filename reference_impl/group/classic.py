@@ -95,7 +95,7 @@ class ClassicGroup:
     grew: bool = False
     logged: bool = True
     """False until the next record of its partition: Kafka lists and describes groups as of what is in the log."""
-    haunting: set[str] = field(default_factory=set)
+    dropped: set[str] = field(default_factory=set)
     """Who is gone while the session goes on; only with B252."""
     since_ms: int = -1
     """Wall time of the last completed change of state."""
@@ -191,7 +191,7 @@ class ClassicGroup:
         self.pending.pop(member_id, None)
         self.awaited.discard(member_id)
         if gone is not None and self.state is GroupState.PREPARING and bugs.on("B252"):
-            self.haunting.add(member_id)
+            self.dropped.add(member_id)
             return
         self.deadlines.pop(("session", member_id), None)
 

@@ -345,7 +345,7 @@ def _silence(group: ClassicGroup, member_id: str, now: int, limits: GroupLimits,
         return
     else:
         _expel(group, member_id, out)
-    if group.state in (GroupState.STABLE, GroupState.COMPLETING) and (member or member_id in group.haunting):
+    if group.state in (GroupState.STABLE, GroupState.COMPLETING) and (member or member_id in group.dropped):
         _prepare(group, now, limits, out)
     elif group.state is GroupState.PREPARING and group.all_joined():
         _complete(group, now, out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -83,7 +82,7 @@ def _now_s(world: Any) -> float:
 
 
 @pytest.fixture
-def slow_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def slow_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run has measured it."""
     for world in (InProcess, InProcessCluster):
         Line(world, monkeypatch)
@@ -91,7 +90,6 @@ def slow_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setattr(
             module, "CaseContext", lambda **known: CaseContext(**{**known, "latency_ms": ANSWERED_S * 1000})
         )
-    yield
 
 
 @pytest.mark.usefixtures("slow_starts")

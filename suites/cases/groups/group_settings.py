@@ -10,7 +10,7 @@ SESSION, INTERVAL = "consumer.session.timeout.ms", "consumer.heartbeat.interval.
 NAMES = (SESSION, INTERVAL)
 OWN = 8
 """The source of what a group was given itself."""
-WITHIN_S = 10
+WITHIN_S, ALMOST = 10, 0.8
 
 
 class SettingBounds:
@@ -76,7 +76,7 @@ def a_group_has_what_it_may_have(wire, topic, rng):
     limits = SettingBounds(wire)
     edges = limits.edges()
     groups = {wire.name("g"): {} for _ in range(2)}  # type: ignore[var-annotated]
-    members: dict[str, ConsumerGroupMember] = {}
+    members = {name: CurrentMember(wire, name, topic) for name in groups}
     for turn in range(60):
         name = rng.choice(list(groups)) if turn >= len(edges) else next(iter(groups))
         changes = edges[turn] if turn < len(edges) else limits.changes(rng)
@@ -92,20 +92,30 @@ def a_group_has_what_it_may_have(wire, topic, rng):
         for each, given in groups.items():
             wire.eventually(lambda each=each, given=given: _must_have(wire, limits, each, given), within=WITHIN_S)
             if turn > 5:
-                interval = int(limits.value(given, INTERVAL))
+                session, interval = (int(limits.value(given, name)) for name in NAMES)
                 wire.eventually(
-                    lambda each=each, interval=interval: _must_be_returned(wire, members, each, topic, interval),
+                    lambda each=each, session=session, interval=interval: members[each].must_be_given(
+                        session, interval
+                    ),
                     within=WITHIN_S,
                 )
 
 
-def _must_be_returned(wire, members, group, topic, interval):
-    """To the group's member; where its session, which may be a short one, was over before, to another."""
-    answer = members[group].beat() if group in members else None
-    if answer is None or answer.error == errors.UNKNOWN_MEMBER_ID:
-        members[group] = ConsumerGroupMember(wire, group, topic)
-        answer = members[group].beat().must_succeed()
-    answer.must_have("heartbeat_interval_ms", interval)
+class CurrentMember:
+    """Of one group; where its session, which may be a short one, can be over, another comes in its place."""
+
+    def __init__(self, wire, group, topic):
+        self.wire, self.group, self.topic = wire, group, topic
+        self.member, self.heard_ms, self.session_ms = None, 0, 0
+
+    def must_be_given(self, session_ms, interval_ms):
+        """The interval that is in force."""
+        now_ms = self.wire.now_ms()
+        if self.member is None or now_ms > self.heard_ms + min(self.session_ms, session_ms) * ALMOST:
+            self.member = ConsumerGroupMember(self.wire, self.group, self.topic)
+        answer = self.member.beat().must_succeed()
+        self.heard_ms, self.session_ms = now_ms, session_ms
+        answer.must_have("heartbeat_interval_ms", interval_ms)
 
 
 def _must_have(wire, limits, group, own):

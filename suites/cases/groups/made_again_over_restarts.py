@@ -60,7 +60,7 @@ class MadeAgain:
         self.wire, self.former, self.deleted, self.present = wire, former, deleted, present
         self.what = f"{former}, {'deleted' if deleted else 'emptied'}, then {present}"
         self.name, self.topic = wire.name(f"g{number}"), topic_of(partitions=PARTITIONS, what=f"t{number}")
-        self.members, self.offsets, self.count = [], {}, 0
+        self.members, self.offsets, self.count, self.kind = [], {}, 0, PLAIN
         if MODERN in (former, present):
             lengthen_sessions(wire, self.name)
 
@@ -76,7 +76,7 @@ class MadeAgain:
         self._must_have_its_offsets()
 
     def _begins(self, kind):
-        self.count += 1
+        self.count, self.kind = self.count + 1, kind
         if kind == CLASSIC:
             names = (f"{self.name} {which}{self.count}" for which in "ab")
             self.members = [self.wire.member(self.name, name, **LONG) for name in names]
@@ -91,7 +91,7 @@ class MadeAgain:
         whom = {}
         if self.members:
             one = self.members[0]
-            whom = {"member_id": one.id, "generation": one.epoch if hasattr(one, "epoch") else one.generation}
+            whom = {"member_id": one.id, "generation": one.epoch if self.kind == MODERN else one.generation}
         self.wire.commit(self.name, self.topic, partition, offset=self.count, **whom).must_succeed()
         self.offsets[partition] = self.count
 

@@ -18,7 +18,7 @@ MOVED = (errors.COORDINATOR_NOT_AVAILABLE, errors.NOT_COORDINATOR)
 
 
 @case(
-    "transactions/offsets-while-nobody-coordinates",
+    "transactions/offsets-without-a-coordinator",
     guarantees=["err-003", "txn-020", "txn-012"],
     apis={"AddOffsetsToTxn": 0, "EndTxn": 0, "TxnOffsetCommit": 0, "OffsetFetch": 1},
     needs=["three-nodes", "leaders", "kill", "restart"],

@@ -18,7 +18,7 @@ REFUSED = (errors.STALE_BROKER_EPOCH, errors.NOT_LEADER_OR_FOLLOWER)
 
 
 @case(
-    "partition/former-lives-count-for-nothing",
+    "partition/old-broker-epochs-are-fenced",
     guarantees=["repl-013", "repl-004", "repl-010"],
     needs=[*NEEDS, "kill", "restart"],
     apis={**APIS, "Fetch": NAMED_SINCE},
