@@ -89,11 +89,28 @@ def _must_be_listed(wire, moving, asked_for, ours):
     wanted = {
         place: who for place, who in moving.items() if asked_for is None or place[1] in asked_for.get(place[0], ())
     }
-    answer.must(
-        found == wanted,
-        f"asked for {asked_for or 'all'} it lists (replicas, adding, removing) {found}; it must list {wanted}",
-        "topics",
-    )
+    said = f"asked for {_places(asked_for)} it lists"
+    more, less = sorted(found.keys() - wanted.keys()), sorted(wanted.keys() - found.keys())
+    answer.must(not more, f"{said} {_names(more)}, too", "topics")
+    answer.must(not less, f"{said} not {_names(less)}", "topics")
+    for place, who in wanted.items():
+        answer.must(
+            found[place] == who, f"{said} {_names([place])} with {_roles(found[place])}; it must be {_roles(who)}"
+        )
+
+
+def _places(asked_for):
+    if asked_for is None:
+        return "all partitions"
+    return _names(sorted((topic, index) for topic, indexes in asked_for.items() for index in indexes))
+
+
+def _names(places):
+    return ", ".join(f"{topic}-{index}" for topic, index in places)
+
+
+def _roles(who):
+    return ", ".join(f"{role} {nodes}" for role, nodes in zip(("replicas", "adding", "removing"), who, strict=True))
 
 
 def _must_be_held(wire, topic, targets):
