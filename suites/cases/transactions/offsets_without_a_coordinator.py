@@ -2,6 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import WITHIN_S
+from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire import errors
 
 GROUP, TRANSACTION, NAMES = 0, 1, 60
@@ -32,6 +33,7 @@ def offsets_that_cannot_be_verified_are_sent_again(wire, nodes, topic, transacti
 
     One group for each version; other nodes coordinate them.
     """
+    await_leaders(wire)  # after other cases one node may lead all partitions of the offsets topic
     producer = wire.producer(transactional_id)
     ids = (producer.transactional_id, producer.id, producer.epoch)
     killed = wire.coordinator(transactional_id, TRANSACTION)
