@@ -22,6 +22,7 @@ from brokertrial.suites.cases.admin._seen_at_nodes import (
 )
 from brokertrial.suites.probe.admin import BROKER, TOPIC
 from brokertrial.suites.probe.failures import breaks
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -148,9 +149,9 @@ class AskedCluster(ClusterOfChanges):
         """Every node that is reached shows what is so, in every way, and the same leaders."""
         for node in self.alive:
             for what in (self._topics_are_so, self._settings_are_so, self._brokers_are_so, self._cluster_is_so):
-                self.wire.eventually(lambda what=what, node=node: what(node), within=WITHIN_S)
+                self.wire.eventually(same_draws(self.rng, what, node), within=WITHIN_S)
                 self.history.must_not_have_gone_back()
-        self.wire.eventually(self._must_agree, within=WITHIN_S)
+        self.wire.eventually(same_draws(self.rng, self._must_agree), within=WITHIN_S)
         self.history.must_not_have_gone_back()
 
     def _topics_are_so(self, node):

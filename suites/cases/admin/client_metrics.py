@@ -59,7 +59,8 @@ def subscriptions_have_what_they_may_have(wire, rng):
             answer.must_succeed()
             names[name] = names[name] if tried else own
         if turn % 5 == 4:
-            wire.eventually(lambda: _must_be_so(wire, names, rng.choice(wire.nodes)), within=WITHIN_S)
+            node = rng.choice(wire.nodes)
+            wire.eventually(lambda node=node: _must_be_so(wire, names, node), within=WITHIN_S)
     for name in names:
         _changed(wire, name, [(key, DELETE, None) for key in GOOD], False, wire.nodes[0]).must_succeed()
     wire.eventually(lambda: _must_be_so(wire, {name: {} for name in names}, wire.nodes[0]), within=WITHIN_S)

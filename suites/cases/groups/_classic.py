@@ -11,6 +11,7 @@ from typing import Any
 
 from brokertrial.suites.cases.groups._asked import AskedGroup
 from brokertrial.suites.probe.failures import breaks
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -228,7 +229,7 @@ class Group(AskedGroup):
     def must_be_described(self):
         """State and members as they are; what was sent and waits has arrived when it is so."""
         with breaks(*self.broken):
-            self.wire.eventually(self._described, within=10)
+            self.wire.eventually(same_draws(self.rng, self._described), within=10)
         self._listed()
 
     def _described(self):

@@ -9,6 +9,7 @@ from typing import Any
 
 from brokertrial.suites.cases.groups._asked import AskedGroup
 from brokertrial.suites.probe.failures import breaks
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -122,7 +123,8 @@ class Consumers(AskedGroup):
         """What was said is so at once; then all beat, saying what they own, until each has what it should have."""
         self.must_stand()
         with breaks("g848-013" if self.changed else "g848-005"):
-            self.wire.eventually(self._round, within=WITHIN_S)
+            look = same_draws(self.rng, lambda: self._settled(*self._asked()))
+            self.wire.eventually(lambda: self._round(look), within=WITHIN_S)
         self.changed = False
 
     @breaks("g848-015")
@@ -136,13 +138,13 @@ class Consumers(AskedGroup):
             self._listed(row.group_state)
             self._targets(answer, row)
 
-    def _round(self):
+    def _round(self, look):
         for each in self.present:
             before = each.epoch
             self.beat(each)
             if each.epoch > before and self.rng.random() < 0.3:
                 self._loses_the_answer(each, before)
-        self._settled(*self._asked())
+        look()
 
     @breaks("g848-003")
     def _loses_the_answer(self, member, before):

@@ -24,6 +24,7 @@ from brokertrial.suites.cases.groups._consumers_steps import (
 )
 from brokertrial.suites.cases.groups._over import found, must_be_here
 from brokertrial.suites.probe.failures import breaks
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire.messages import request
 
 CALM, AWAY, UNSETTLED, CHANGED, EMPTY, DEAD = "calm", "away", "unsettled", "changed", "empty", "dead"
@@ -152,7 +153,7 @@ def _unsettled(one):
     """A member joins, or reads other topics, and the others are asked to revoke partitions, which they still hold."""
     makes_room(one)
     one.rng.choice([comes, says_names, unsubscribes])(one)
-    one.wire.eventually(one.must_be_assigned, within=WITHIN_S)
+    one.wire.eventually(same_draws(one.rng, one.must_be_assigned), within=WITHIN_S)
     for each in one.present:
         one.beat(each, owned=False)
 

@@ -4,6 +4,7 @@ from brokertrial.suites.case import case
 from brokertrial.suites.cases.groups._consumers import WITHIN_S, ConsumerModel, Consumers
 from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
 from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -76,7 +77,9 @@ class Dated(Consumers):
         """The target assignment is computed and sent; no member reports what it owns, so that it still has what it is
         to revoke.
         """
-        self.wire.until(self._is_assigned, within=WITHIN_S, what="what each should own is computed")
+        self.wire.until(
+            same_draws(self.rng, self._is_assigned), within=WITHIN_S, what="what each should own is computed"
+        )
         for each in self.members:
             self.beat(each, owned=False)
 

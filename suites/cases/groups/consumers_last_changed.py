@@ -16,6 +16,7 @@ from brokertrial.suites.cases.groups._consumers_steps import (
 )
 from brokertrial.suites.cases.groups._group_settings import LONGEST_MS, lengthen_sessions
 from brokertrial.suites.cases.groups._over import over
+from brokertrial.suites.probe.same_draws import same_draws
 
 CHANGES = (comes, goes, goes, goes_a_while, is_replaced, says_names, unsubscribes, all_change_the_assignor)
 """Of each group one; of two of them somebody goes for good."""
@@ -66,7 +67,7 @@ def what_changed_last_was_written(wire, topic_of, rng, nodes):
 def _changes(one, change):
     """And nothing else; what each should own follows."""
     change(one)
-    one.wire.eventually(one.must_be_assigned, within=WITHIN_S)
+    one.wire.eventually(same_draws(one.rng, one.must_be_assigned), within=WITHIN_S)
     one.condition = UNSETTLED
     one.remember()
     one.heard_ms = one.wire.now_ms()

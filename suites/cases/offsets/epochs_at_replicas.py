@@ -6,6 +6,7 @@ from brokertrial.suites.cases.replication._led_in_turn import comes_to_lead
 from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, partition, placed
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.fetch import Fetched
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -78,7 +79,8 @@ class Epochs:
                 for epoch, end in self.ends.items():
                     for offset in sorted({0, end - 1, end, end + 1, self.end, self.end + 1}):
                         how = (node, epoch, end, offset)
-                        self.wire.eventually(lambda how=how: self._must_part(*how), within=WITHIN_S)
+                        again = same_draws(self.rng, self._must_part, *how)
+                        self.wire.eventually(again, within=WITHIN_S)
 
     def _must_part(self, node, epoch, end, offset):
         answer = self._fetched(node, epoch, offset)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from brokertrial.suites.cases.produce._batches import ANY_TIME, DAY, HOUR, DrawnBatch, Rules, of_size
 from brokertrial.suites.probe.admin import DELETE, SET, TOPIC
 from brokertrial.suites.probe.failures import breaks
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire import errors
 
 WITHIN_S, SKEW_MS, UNKNOWN, EITHER = 20, 120_000, -2, -3
@@ -104,7 +105,8 @@ class WrittenTopics:
         self.wire.change_configs(TOPIC, topic, changes).must_succeed()
         for place in self.logs:
             if place[0] == topic:
-                self.wire.eventually(lambda place=place: self._in_force(place, before), within=WITHIN_S)
+                again = same_draws(self.rng, self._in_force, place, before)
+                self.wire.eventually(again, within=WITHIN_S)
 
     def _said(self, key, value):
         """Set; or deleted, where that comes to the same."""

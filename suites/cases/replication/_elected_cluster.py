@@ -8,6 +8,7 @@ from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import BROKER, DELETE, SET, TOPIC
 from brokertrial.suites.probe.core import LEADER_UNSETTLED
 from brokertrial.suites.probe.failures import NoResponse, breaks
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -231,7 +232,7 @@ class ElectedCluster:
                 end, shown = len(part.log), found.get(part)
                 self.wire.must(shown == end, f"{part} is shown to end at {shown}; it has {end} records, at all in sync")
 
-        self.wire.eventually(all_shown, within=WITHIN_S)
+        self.wire.eventually(same_draws(self.rng, all_shown), within=WITHIN_S)
         for part in parts:
             part.uncommitted = 0
 

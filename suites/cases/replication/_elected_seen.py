@@ -7,6 +7,7 @@ from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC, coordinator_partition, names_in
 from brokertrial.suites.probe.failures import breaks
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -59,7 +60,7 @@ class SeenCluster(ElectedCluster):
     def _eventually(self, must, *what):
         """The same question is asked again; what was never right is false nevertheless."""
         try:
-            self.wire.eventually(lambda: must(*what), within=WITHIN_S)
+            self.wire.eventually(same_draws(self.rng, must, *what), within=WITHIN_S)
         finally:
             for answer, sentence in self.wrong:
                 with breaks("repl-007"):

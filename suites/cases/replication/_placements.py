@@ -2,6 +2,7 @@
 
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.suites.probe.failures import breaks
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire import errors
 from brokertrial.wire.messages import request
 
@@ -251,13 +252,7 @@ class MovedPartitions:
         """Each living node shows each partition as it must be, and the one that is asked lists what is on the move."""
         for node in self.alive:
             self.wire.eventually(lambda node=node: self._must_be_shown(node), within=WITHIN_S)
-        state = self.rng.getstate()
-
-        def listed():
-            self.rng.setstate(state)  # the same question each time: another answer to another one mends nothing
-            self._must_be_listed()
-
-        self.wire.eventually(listed, within=WITHIN_S)
+        self.wire.eventually(same_draws(self.rng, self._must_be_listed), within=WITHIN_S)
 
     def _must_be_shown(self, node):
         answer = self.wire.metadata(self.topic, to=node)

@@ -5,6 +5,7 @@ from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, p
 from brokertrial.suites.cases.replication.racks_of_several import ReaderOfSharedRack
 from brokertrial.suites.cases.replication.sent_to_their_rack import BY_RACK, FOLLOWED_SINCE, RACK, SELECTOR
 from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.same_draws import same_draws
 
 ALONE = {"min.insync.replicas": "1"}
 
@@ -42,9 +43,10 @@ def who_comes_back_elsewhere_is_there(wire, nodes, rng):
             for node in wire.nodes:
                 wire.eventually(lambda at=node: _must_be_shown(wire, at, racks), within=WITHIN_S)
             if rack in ("rack one", "rack two"):
-                wire.eventually(lambda to=rack: reader.must_be_sent_to_one_of(to, (moved,)), within=WITHIN_S)
+                sent = same_draws(rng, reader.must_be_sent_to_one_of, rack, (moved,))
+                wire.eventually(sent, within=WITHIN_S)
             for each in (*former, f"rack {leader}", "rack of none"):
-                wire.eventually(lambda of=each: reader.must_be_served(of), within=WITHIN_S)
+                wire.eventually(same_draws(rng, reader.must_be_served, each), within=WITHIN_S)
             reader.must_be_sent(other, 0)
         former += [] if rack is None else [rack]
 

@@ -3,6 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.replication._roles import WITHIN_S, all_in_sync, partition, placed
 from brokertrial.suites.probe import batch
+from brokertrial.suites.probe.same_draws import same_draws
 from brokertrial.wire.messages import request
 
 RACK, SELECTOR = "broker.rack", "replica.selector.class"
@@ -36,7 +37,8 @@ def who_has_a_rack_is_sent_to_the_replica_there(wire, nodes, rng):
 
     for offset in (0, 1):
         for follower in (near, other):
-            wire.eventually(lambda offset=offset, follower=follower: reader.must_be_sent(follower, offset), within=20)
+            sent = same_draws(rng, reader.must_be_sent, follower, offset)
+            wire.eventually(sent, within=20)
     wire.fetch(topic, offset=0, to=near).must_hold("a")
     for rack in (f"rack {leader}", "rack of nobody", ""):
         reader.must_be_served(rack)
@@ -46,11 +48,11 @@ def who_has_a_rack_is_sent_to_the_replica_there(wire, nodes, rng):
     wire.until(
         lambda: near not in partition(wire, topic).isr_nodes, within=WITHIN_S, what=f"node {near} is out of sync"
     )
-    wire.eventually(lambda: reader.must_be_served(f"rack {near}"), within=20)
+    wire.eventually(same_draws(rng, reader.must_be_served, f"rack {near}"), within=20)
     reader.must_be_sent(other, 0)
     nodes.start(near)
     all_in_sync(wire, topic)
-    wire.eventually(lambda: reader.must_be_sent(near, 0), within=WITHIN_S)
+    wire.eventually(same_draws(rng, reader.must_be_sent, near, 0), within=WITHIN_S)
 
 
 class RackReader:
