@@ -90,8 +90,10 @@ class Dated(Consumers):
         return row.group_epoch == row.assignment_epoch
 
     def takes(self, member, answer, *, full):
+        """What it was to give back, and has, is its own from now on only, if the answer gives it again."""
+        has = member.held | member.owned
+        since = {part: epoch for part, epoch in self.since.get(member.id, {}).items() if part in has}
         super().takes(member, answer, full=full)
-        since = self.since.get(member.id, {})
         self.since[member.id] = {part: since.get(part, member.epoch) for part in member.held}
 
     def commits(self, value):
