@@ -289,10 +289,12 @@ class ClusterOfChanges:
         self._changed(after)
 
     def unset(self):
-        """No broker is left with a setting; who does not answer has none after the case."""
+        """No broker is left with a setting, nor is one that was away when something was wrong: it is back."""
+        if self.away is not None:
+            self.wire.drop_lines(self.away)
         for name, settings in self.brokers.items():
             node = int(name) if name else self.alive[0]
-            if settings and node != self.away:
+            if settings:
                 rows = [{"name": key, "config_operation": DELETE, "value": None} for key in settings]
                 asked = request("IncrementalAlterConfigs", resources=[_resource(BROKER, name, rows).fields])
                 try:

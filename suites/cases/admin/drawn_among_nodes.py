@@ -98,17 +98,21 @@ def _stopped(cluster, nodes, node):
 
 
 def _started(cluster, nodes, node):
-    _while_away(cluster, node)
-    cluster.write()
-    cluster.begins_anew(node)
-    nodes.start(node)
+    try:
+        _while_away(cluster, node)
+        cluster.write()
+        cluster.begins_anew(node)
+    finally:
+        nodes.start(node)
     _back(cluster, node)
 
 
 def _frozen(cluster, nodes, node):
     nodes.pause(node)
-    _while_away(cluster, node)
-    nodes.resume(node)
+    try:
+        _while_away(cluster, node)
+    finally:
+        nodes.resume(node)
     _back(cluster, node)
 
 
