@@ -22,8 +22,6 @@ from brokertrial.wire import errors
 
 log = logging.getLogger("controller")
 
-_TOLERATED_IMBALANCE = 0.1  # leader.imbalance.per.broker.percentage, as Kafka has it
-
 
 class Heard(NamedTuple):
     """The answer to a heartbeat."""
@@ -150,18 +148,17 @@ class Controller:
                 self._write(record for record in found if record is not None)
 
     def _balance(self) -> None:
-        """First replicas lead again, for every broker that leads too few of the partitions that it is first of."""
+        """First replicas lead again: each, as in KRaft (ReplicationControlManager.maybeBalancePartitionLeaders)."""
         if any(one.adding for topic in self.image.topics.values() for one in topic.placements) and bugs.on("K49"):
             return
         for broker in self.image.live():
-            of_it = [
-                (topic, index, placement)
+            away = [
+                (topic, index)
                 for topic in self.image.topics.values()
                 for index, placement in enumerate(topic.placements)
-                if placement.replicas[0] == broker and not (topic.internal and bugs.on("B71"))
+                if placement.replicas[0] == broker != placement.leader and not (topic.internal and bugs.on("B71"))
             ]
-            away = [(topic, index) for topic, index, placement in of_it if placement.leader != broker]
-            if len(away) > _TOLERATED_IMBALANCE * len(of_it):
+            if len(away) > (1 if bugs.on("B278") else 0):
                 found = (elections.preferred(self.image, topic, index) for topic, index in away)
                 self._write(record for record in found if record is not None)
                 if bugs.on("J02"):
