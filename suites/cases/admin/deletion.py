@@ -18,7 +18,8 @@ ROW = "topics[0].partitions[0]"
     detects=["M40f"],
 )
 def a_topic_made_again_is_another(wire, topic):
-    """A deleted topic MUST be unknown; created again under its name it MUST be empty, begin at 0, and have another id."""
+    """A deleted topic MUST be unknown; created again under its name it MUST be empty, begin at 0, and have another id.
+    """
     wire.produce(topic, batch("old", "older"))
     old_id = wire.topic_id(topic)
     wire.delete_topic(topic).must_succeed()
