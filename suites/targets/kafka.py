@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from brokertrial.faults.node_control import NodeControl
 from brokertrial.faults.packets import Members
 from brokertrial.faults.zookeeper_control import ZooKeeperControl
 from brokertrial.suites.since import number
@@ -18,8 +20,7 @@ from brokertrial.suites.targets.apache import jars, jvm, offered, settings, stor
 from brokertrial.suites.targets.apache.zookeeper import ZooKeeperServer
 from brokertrial.suites.targets.base import UnknownTarget
 from brokertrial.suites.targets.logs import LogWatch
-from brokertrial.suites.targets.network.node_network import Listeners
-from brokertrial.suites.targets.node_ids import node_ids
+from brokertrial.suites.targets.node_ids import CONTROLLER, node_ids
 from brokertrial.suites.targets.process import LaunchPlan, ProcessNode
 from brokertrial.suites.targets.processes import ProcessTarget
 from brokertrial.wire.ports import free_ports
@@ -28,7 +29,8 @@ from brokertrial.wire.ports import free_ports
 class Kafka(ProcessTarget):
     """One or three nodes (ids 1, 2, 3), ready in about 2 s and 5 s once the caches are warm.
 
-    In KRaft mode each node is broker and controller; in ZooKeeper mode the servers of the ensemble run beside them.
+    In KRaft mode each node is broker and controller, or controllers run beside them; in ZooKeeper mode the servers of
+    the ensemble do.
     """
 
     scheme = "kafka"
@@ -37,12 +39,13 @@ class Kafka(ProcessTarget):
     """Three JVMs on a machine with much else to do have taken more than a minute; one that ended is noticed at once."""
     summary = "Apache Kafka 2.8 or newer from Maven Central, or the folder of an unpacked Kafka"
     examples = (
-        *("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:3.3.2", "kafka:3.9.2?mode=zk&nodes=3&ensemble=3"),
-        "kafka:/opt/kafka_2.13-4.4.0",
+        *("kafka:4.4.0", "kafka:4.4.0?nodes=3", "kafka:4.4.0?nodes=3&controllers=3", "kafka:3.3.2"),
+        *("kafka:3.9.2?mode=zk&nodes=3&ensemble=3", "kafka:/opt/kafka_2.13-4.4.0"),
     )
     options: ClassVar[Mapping[str, str]] = {
         "nodes": "1 or 3",
         "mode": "kraft (from 3.3 on) or zk (2.8 to 3.9)",
+        "controllers": "1 or 3 processes that are controllers alone (mode=kraft; default: brokers are)",
         "ensemble": "ZooKeeper servers: 1 or 3 (mode=zk)",
         "set": "a broker setting, such as message.max.bytes=2000 (several: separated by commas)",
     }
@@ -52,6 +55,7 @@ class Kafka(ProcessTarget):
         self._where = address.where
         self._zookeepers = _zookeepers(address)
         self._count = _one_or_three(address, "nodes")
+        self._controllers = _controllers(address)
         self._given = address.options["set"].split(",") if "set" in address.options else []
         if not address.where:
             raise UnknownTarget("kafka: needs a version or a folder, such as `kafka:4.4.0`.")
@@ -65,6 +69,7 @@ class Kafka(ProcessTarget):
             self.capabilities |= {"zookeeper"}
         self.capabilities |= {"version", "chosen-settings"}
         self._servers: tuple[ZooKeeperServer, ...] = ()
+        self._apart: list[settings.ClusterMember] = []
         self._further: list[ProcessNode] = []
         self._release: jars.KafkaRelease | None = None
         self._finalized: Mapping[str, int] | None = None  # known once it serves
@@ -83,7 +88,11 @@ class Kafka(ProcessTarget):
     @property
     def members(self) -> Members | None:
         nodes = node_ids(self._count)
-        return Members(nodes, nodes) if self._count > 2 and not self._zookeepers else None
+        return Members(nodes, self._controllers or nodes) if self._count > 2 and not self._zookeepers else None
+
+    @property
+    def controllers(self) -> dict[int, NodeControl]:
+        return {node.node_id: node for node in self._helpers if node.node_id in self._controllers}
 
     @property
     def zookeeper(self) -> ZooKeeperControl | None:
@@ -96,17 +105,22 @@ class Kafka(ProcessTarget):
         java = jvm.find(self.name)
         release = self._release = self.release()
         self._must_have_the_mode(release.number)
-        ports = free_ports(2 * self._count + 3 * self._zookeepers)
-        members = [settings.ClusterMember(node, ports.pop(), ports.pop()) for node in node_ids(self._count)]
+        apart = len(self._controllers)
+        ports = free_ports((1 if apart else 2) * self._count + apart + 3 * self._zookeepers)
+        members = [
+            settings.ClusterMember(node, ports.pop(), 0 if apart else ports.pop()) for node in node_ids(self._count)
+        ]
+        self._apart = [settings.ClusterMember(node, 0, ports.pop()) for node in self._controllers]
         if self._network is not None:
-            members = [_networked(node, self._network.listeners(node)) for node in self._network.members.brokers]
+            members = [self._networked(node) for node in self._network.members.brokers]
+            self._apart = [self._networked(node) for node in self._controllers]
         self._servers = zookeeper.members(ports)
         run = self._java(java, release)
         if self._servers:
             connect = zookeeper.hosts(self._servers) + zookeeper.CHROOT
             storage.write_broker_settings(members, self.data, connect, self._given)
         else:
-            storage.format_all(run, release, members, self.data, self._given)
+            storage.format_all(run, release, [*members, *self._apart], self.data, self._given)
         return {member.node_id: self._broker(run, member) for member in members}
 
     def end_processes(self) -> None:
@@ -115,7 +129,9 @@ class Kafka(ProcessTarget):
         super().end_processes()
 
     def helper_plans(self) -> dict[int, LaunchPlan]:
-        return {server.server_id: self._zookeeper(server) for server in self._servers}
+        run = self._java(jvm.find(self.name), self.release())
+        apart = {member.node_id: self._broker(run, member) for member in self._apart}
+        return {server.server_id: self._zookeeper(server) for server in self._servers} | apart
 
     def _java(self, java: jvm.Java, release: jars.KafkaRelease) -> list[str]:
         """The command that runs a class of this release."""
@@ -129,6 +145,19 @@ class Kafka(ProcessTarget):
             return plan
         return replace(
             plan, before_restart=zookeeper.registration_ended(zookeeper.hosts(self._servers), member.node_id)
+        )
+
+    def _networked(self, node_id: int) -> settings.ClusterMember:
+        """A node in a network of its own, with a listener for each kind of peer that it has."""
+        assert self._network is not None, "asked only of nodes in a network"
+        places = self._network.listeners(node_id)
+        host, port = places.inside("clients")
+        controller = places.inside("controllers")[1]
+        if node_id in self._controllers:
+            return settings.ClusterMember(node_id, 0, controller, host)
+        peers = places.inside("brokers")[1]
+        return settings.ClusterMember(
+            node_id, port, 0 if self._controllers else controller, host, peers, places.outside
         )
 
     def _zookeeper(self, server: ZooKeeperServer) -> LaunchPlan:
@@ -170,7 +199,11 @@ class Kafka(ProcessTarget):
             self._finalized = readiness.ask(first).features
 
     def helper_serves(self, node: ProcessNode) -> None:
-        """A server that is started while most of its ensemble is down serves once others are started too."""
+        """A server that is started while most of its ensemble is down serves once others are started too; a controller
+        once the brokers that run have found one again."""
+        if node.node_id in self._controllers:
+            self._must_decide(node)
+            return
         majority = 2 * sum(each.alive() for each in self._helpers) > len(self._helpers)
         self.wait_for(
             f"ZooKeeper server {node.node_id} did not serve",
@@ -178,18 +211,22 @@ class Kafka(ProcessTarget):
             node.must_run,
         )
 
+    def _must_decide(self, controller: ProcessNode) -> None:
+        if 2 * sum(each.alive() for each in self._helpers) <= len(self._helpers):
+            return
+        for broker in self._nodes.values():
+            if broker.alive() and not broker.paused():
+                self.wait_for(
+                    f"the controllers of {self.name} did not serve node {broker.node_id} again",
+                    partial(readiness.controller_decides, broker.address),
+                    controller.must_run,
+                )
+
     def release(self) -> jars.KafkaRelease:
         """The jars: fetched the first time that this version is wanted."""
         if _is_version(self._where):
             return jars.fetched(self._where)
         return jars.unpacked(Path(self._where))
-
-
-def _networked(node_id: int, places: Listeners) -> settings.ClusterMember:
-    """A node in a network of its own, with a listener for each kind of peer."""
-    host, port = places.inside("clients")
-    peers, controllers = places.inside("brokers")[1], places.inside("controllers")[1]
-    return settings.ClusterMember(node_id, port, controllers, host, peers, places.outside)
 
 
 def _is_version(where: str) -> bool:
@@ -204,6 +241,15 @@ def _zookeepers(address: Address) -> int:
     if mode == "kraft" and "ensemble" in address.options:
         raise UnknownTarget(f"{address.text}: an ensemble goes with mode=zk.")
     return _one_or_three(address, "ensemble") if mode == "zk" else 0
+
+
+def _controllers(address: Address) -> tuple[int, ...]:
+    """The ids of those that are no brokers: none where each broker is a controller, too."""
+    if "controllers" not in address.options:
+        return ()
+    if _zookeepers(address):
+        raise UnknownTarget(f"{address.text}: controllers go with mode=kraft.")
+    return tuple(range(CONTROLLER, CONTROLLER + _one_or_three(address, "controllers")))
 
 
 def _one_or_three(address: Address, option: str) -> int:

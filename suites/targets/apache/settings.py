@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ClusterMember:
-    """One node of the cluster: its id and its two ports on this machine."""
+    """One node of the cluster: its id and its two ports on this machine. Without one of these it is no broker, or no
+    controller."""
 
     node_id: int
     port: int
@@ -22,8 +23,8 @@ class ClusterMember:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where clients find it."""
-        return self.advertised or (self.host, self.port)
+        """Where clients find it, or brokers where it is a controller alone."""
+        return self.advertised or (self.host, self.port or self.controller_port)
 
 
 ZOOKEEPER_SESSION_MS = 4_000
@@ -81,28 +82,35 @@ def text(
     *,
     static_quorum: bool = False,
 ) -> str:
-    """The server.properties of one combined node (broker and controller); `given` comes last and wins.
+    """The server.properties of one KRaft node, with the roles that it has ports for; `given` comes last and wins.
 
     With a static quorum (before KIP-853) the voters are a setting, and a controller may not be advertised.
     """
-    controllers = [f"{each.host}:{each.controller_port}" for each in members]
-    given = [*_own_listeners(member, static_quorum=static_quorum), *given]
-    broker, controller = f"PLAINTEXT://127.0.0.1:{member.port}", f"CONTROLLER://127.0.0.1:{member.controller_port}"
+    voters = {each.node_id: f"{each.host}:{each.controller_port}" for each in members if each.controller_port}
+    brokers = sum(bool(each.port) for each in members)
+    broker = [f"PLAINTEXT://127.0.0.1:{member.port}"] if member.port else []
+    controller = [f"CONTROLLER://{member.host}:{member.controller_port}"] if member.controller_port else []
     if static_quorum:
-        named = [f"{each.node_id}@{place}" for each, place in zip(members, controllers, strict=True)]
-        quorum = f"controller.quorum.voters={','.join(named)}"
+        quorum = f"controller.quorum.voters={','.join(f'{node_id}@{place}' for node_id, place in voters.items())}"
     else:
-        quorum = f"controller.quorum.bootstrap.servers={','.join(controllers)}"
+        quorum = f"controller.quorum.bootstrap.servers={','.join(voters.values())}"
+    advertised = broker if static_quorum else [*broker, *controller]
     roles = [
-        "process.roles=broker,controller",
+        f"process.roles={','.join(role for role, port in _ports(member) if port)}",
         f"node.id={member.node_id}",
         "controller.listener.names=CONTROLLER",
         quorum,
         "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
-        f"listeners={broker},{controller}",
-        f"advertised.listeners={broker if static_quorum else f'{broker},{controller}'}",
+        f"listeners={','.join([*broker, *controller])}",
+        *([f"advertised.listeners={','.join(advertised)}"] if advertised else []),
+        *(["inter.broker.listener.name=PLAINTEXT"] if broker else []),
     ]
-    return _complete(roles, len(members), data, given)
+    own = _own_listeners(member, static_quorum=static_quorum)
+    return _complete(roles, brokers, data, [*own, *given])
+
+
+def _ports(member: ClusterMember) -> tuple[tuple[str, int], ...]:
+    return (("broker", member.port), ("controller", member.controller_port))
 
 
 def zookeeper_text(member: ClusterMember, nodes: int, data: str, connect: str, given: Sequence[str] = ()) -> str:
@@ -114,6 +122,7 @@ def zookeeper_text(member: ClusterMember, nodes: int, data: str, connect: str, g
         "zookeeper.connection.timeout.ms=60000",  # it is started beside its ensemble, not after it
         f"listeners=PLAINTEXT://127.0.0.1:{member.port}",
         f"advertised.listeners=PLAINTEXT://127.0.0.1:{member.port}",
+        "inter.broker.listener.name=PLAINTEXT",
     ]
     return _complete(roles, nodes, data, given)
 
@@ -124,7 +133,6 @@ def _complete(roles: list[str], nodes: int, data: str, given: Sequence[str]) -> 
     lines = [
         *roles,
         f"log.dirs={data}",
-        "inter.broker.listener.name=PLAINTEXT",
         f"default.replication.factor={copies}",
         f"min.insync.replicas={max(1, copies - 1)}",
     ]
@@ -141,12 +149,12 @@ def _own_listeners(member: ClusterMember, *, static_quorum: bool) -> list[str]:
         return []
     host, port = member.address
     peers = f"BROKERS://{member.host}:{member.peer_port}"
-    controller = f"CONTROLLER://{member.host}:{member.controller_port}"
-    told = f"CLIENTS://{host}:{port},{peers}"
+    controller = f",CONTROLLER://{member.host}:{member.controller_port}" if member.controller_port else ""
+    advertised = f"CLIENTS://{host}:{port},{peers}"
     return [
         "listener.security.protocol.map=CLIENTS:PLAINTEXT,BROKERS:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        f"listeners=CLIENTS://{member.host}:{member.port},{peers},{controller}",
-        f"advertised.listeners={told if static_quorum else f'{told},{controller}'}",
+        f"listeners=CLIENTS://{member.host}:{member.port},{peers}{controller}",
+        f"advertised.listeners={advertised if static_quorum else f'{advertised}{controller}'}",
         "inter.broker.listener.name=BROKERS",
     ]
 

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from brokertrial.suites.targets import readiness, reaper
@@ -44,8 +44,8 @@ def format_all(
 ) -> None:
     """Writes settings and formats the storage of every node; `run` is java with its class path.
 
-    One JVM formats the first node; the others get a copy with their own ids: what else is in it (the level of the
-    metadata and, in a dynamic quorum, the voters) is the same everywhere.
+    One JVM formats the first node of those with the same roles; the others get a copy with their own ids: what else is
+    in it (the level of the metadata and, in a dynamic quorum, the voters) is the same everywhere.
     """
     cluster, static = new_uuid(), not release.has_dynamic_quorum
     directories = {member.node_id: new_uuid() for member in members}
@@ -54,13 +54,21 @@ def format_all(
         place.mkdir(parents=True)
         text = settings.text(member, members, str(place / "log"), given, static_quorum=static)
         (place / "server.properties").write_text(text)
-    voters = ",".join(f"{m.node_id}@{m.host}:{m.controller_port}:{directories[m.node_id]}" for m in members)
-    first = folder(data, members[0])
-    command = [*run, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(first / "server.properties")]
-    _format(command if static else [*command, "-I", voters])
+    controllers = [member for member in members if member.controller_port]
+    voters = ",".join(f"{m.node_id}@{m.host}:{m.controller_port}:{directories[m.node_id]}" for m in controllers)
+    for alike in (controllers, [member for member in members if not member.controller_port]):
+        if alike:
+            place = folder(data, alike[0])
+            command = [*run, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(place / "server.properties")]
+            _format([*command, "-I", voters] if alike is controllers and not static else command)
+            _copy_storage(data, alike, directories)
+
+
+def _copy_storage(data: Path, members: list[ClusterMember], directories: Mapping[int, str]) -> None:
+    """The first one's, to the others."""
     for member in members[1:]:
         log = folder(data, member) / "log"
-        shutil.copytree(first / "log", log)
+        shutil.copytree(folder(data, members[0]) / "log", log)
         identity = log / "meta.properties"
         identity.write_text(as_its_own(identity.read_text(), member.node_id, directories[member.node_id]))
 
