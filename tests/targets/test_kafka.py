@@ -55,6 +55,21 @@ def test_it_says_why_it_stopped_and_comes_back(kafka: Target) -> None:
 
 
 @pytest.mark.kafka
+def test_controllers_are_processes_of_their_own(tmp_path: Path) -> None:
+    need_kafka()
+    with open_target(f"kafka:{VERSION}?controllers=1", tmp_path) as target:
+        assert readiness.ask(target.nodes[0].address).brokers == {0: target.nodes[0].address}
+        (controller,) = target.controllers.values()
+        controller.kill()
+        assert target.nodes[0].pid is not None and not target.alive()
+        with pytest.raises(readiness.NotYet):
+            readiness.controller_decides(target.nodes[0].address)
+        controller.restart()
+        readiness.controller_decides(target.nodes[0].address)
+        assert target.alive()
+
+
+@pytest.mark.kafka
 @pytest.mark.slow
 def test_three_nodes_can_be_hurt_one_by_one() -> None:
     need_kafka()

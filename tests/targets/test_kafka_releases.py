@@ -80,6 +80,25 @@ def test_a_dynamic_quorum_names_none() -> None:
     assert not [line for line in lines if line.startswith("controller.quorum.voters")]
 
 
+@pytest.mark.parametrize("static_quorum", [True, False])
+def test_controllers_apart_are_no_brokers(static_quorum: bool) -> None:
+    broker, controller = ClusterMember(0, 9001, 0), ClusterMember(100, 0, 9101)
+    cluster = [broker, controller]
+    of_one, of_other = (
+        dict(line.split("=", 1) for line in settings.text(each, cluster, "/data", static_quorum=static_quorum).split())
+        for each in cluster
+    )
+    quorum = {"controller.quorum.voters": "100@127.0.0.1:9101"}
+    if not static_quorum:
+        quorum = {"controller.quorum.bootstrap.servers": "127.0.0.1:9101"}
+    assert quorum.items() <= of_one.items() and quorum.items() <= of_other.items()
+    assert (of_one["process.roles"], of_other["process.roles"]) == ("broker", "controller")
+    assert of_one["listeners"] == of_one["advertised.listeners"] == "PLAINTEXT://127.0.0.1:9001"
+    assert of_other["listeners"] == "CONTROLLER://127.0.0.1:9101"
+    assert of_one["default.replication.factor"] == of_other["default.replication.factor"] == "1", "of one broker"
+    assert "inter.broker.listener.name" not in of_other
+
+
 def test_a_copied_folder_gets_its_own_name() -> None:
     old, new = "#\ncluster.id=c\nversion=1\nnode.id=1\n", "cluster.id=c\ndirectory.id=d1\nnode.id=1\nversion=1\n"
     assert as_its_own(old, 2, "d2") == "#\ncluster.id=c\nversion=1\nnode.id=2\n"

@@ -70,6 +70,8 @@ def test_what_is_not_understood_is_named_with_a_way_out(text: str, words: str, t
         ("kafka:3.9.2?mode=raft", r"mode is kraft or zk, not raft"),
         ("kafka:3.9.2?mode=zk&ensemble=2", r"ensemble is 1 or 3, not 2"),
         ("kafka:3.9.2?ensemble=3", r"an ensemble goes with mode=zk"),
+        ("kafka:4.4.0?controllers=2", r"controllers is 1 or 3, not 2"),
+        ("kafka:3.9.2?mode=zk&controllers=1", r"controllers go with mode=kraft"),
     ],
 )
 def test_a_mode_goes_with_its_releases(text: str, words: str, tmp_path: Path) -> None:
