@@ -131,6 +131,7 @@ class Controller:
             self._balances_s = now_s + self._config["leader.imbalance.check.interval.seconds"]
             if self._config["auto.leader.rebalance.enable"]:
                 self._balance()
+        judged_alike: list[JsonRecord] = []
         for broker, expires_s in list(self._expires.items()):
             if expires_s > now_s or bugs.on("Z1"):
                 continue
@@ -138,7 +139,12 @@ class Controller:
             known = self.image.brokers[broker]
             if not known.fenced:
                 log.info("broker %d is fenced", broker)
+                if bugs.on("B279"):
+                    state: JsonRecord = {"kind": "broker_state", "id": broker, "fenced": True, "stopping": False}
+                    judged_alike += [state, *elections.broker_gone(self.image, broker, self._unclean)]
+                    continue
                 self._set_state(known, fenced=True, stopping=known.stopping)
+        self._write(judged_alike)
 
     def _elect_unclean(self) -> None:
         """Whoever is alive leads, where a topic has come to allow it (KAFKA-12670)."""

@@ -36,6 +36,8 @@ class KafkaPass(msgspec.Struct, frozen=True, omit_defaults=True):
     attempt: int = 1
     zookeeper: bool = False
     under: str = ""
+    controllers: bool = False
+    """They were processes of their own."""
 
     def __str__(self) -> str:
         return f"{self.where} ({self.day}{TIMES[self.attempt]})"
@@ -43,8 +45,8 @@ class KafkaPass(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def where(self) -> str:
         """The Kafka that it passed on."""
-        setting = NUMBERS.get(self.nodes, f"{self.nodes} nodes") + (" and ZooKeeper" if self.zookeeper else "")
-        return f"Apache Kafka {self.release}, {setting}"
+        beside = " and ZooKeeper" if self.zookeeper else " and controllers of their own" if self.controllers else ""
+        return f"Apache Kafka {self.release}, {NUMBERS.get(self.nodes, f'{self.nodes} nodes')}{beside}"
 
 
 class CaseProof(msgspec.Struct):

@@ -43,10 +43,15 @@ CLUSTER = "?nodes=3"
 EVERYTHING = f"kafka:{RELEASES[0]}{CLUSTER}"
 ZOOKEEPER = (f"kafka:{RELEASES[-1]}?mode=zk", f"kafka:{RELEASES[-1]}?mode=zk&{CLUSTER[1:]}&ensemble=3")
 """Where cases about ZooKeeper are proven: one node, and the cluster with an ensemble for all of them."""
+CONTROLLERS = f"{EVERYTHING}&controllers=1"
+"""Where cases are proven that do not apply where the controllers die with the brokers."""
+CRASHES = "crash_controllers"
+"""What the files of such cases mention."""
 TARGETS = (
     *(f"kafka:{one}" for one in RELEASES),
     *(f"kafka:{one}{CLUSTER}" for one in RELEASES),
     *ZOOKEEPER,
+    CONTROLLERS,
     REFERENCE,
 )
 LIED_ABOUT = (REFERENCE, TARGETS[0], EVERYTHING, ZOOKEEPER[1])
@@ -146,8 +151,8 @@ class ProofWork:
             self.record.failed(case, bug)
         elif not bug and note.target.startswith("kafka:") and note.verdict == Verdict.PASS:
             nodes, zookeeper = _nodes(note.target), note.target in ZOOKEEPER
-            state = self.record.now()
-            seen = KafkaPass(note.version, nodes, note.day, state, note.attempt, zookeeper, note.under)
+            state, apart = self.record.now(), note.target == CONTROLLERS
+            seen = KafkaPass(note.version, nodes, note.day, state, note.attempt, zookeeper, note.under, apart)
             self.record.passed(case, seen)
 
     # what is to be shown
@@ -182,6 +187,8 @@ class ProofWork:
         """Every case on one cluster; elsewhere those that need several nodes on several, the others on one."""
         if ("zookeeper" in case.needs) is not (target in ZOOKEEPER):
             return False
+        if target == CONTROLLERS:
+            return CRASHES in case.file.read_text(encoding="utf-8")
         everything = target in (EVERYTHING, ZOOKEEPER[1])
         return everything or bool(CLUSTER_NEEDS.intersection(case.needs)) is (_nodes(target) > 1)
 
