@@ -269,8 +269,9 @@ def test_a_run_in_which_a_case_did_not_pass_on_kafka_is_kept(tmp_path, monkeypat
 
 def test_a_case_that_needs_three_nodes_is_proven_on_three_nodes_of_each_release():
     wanted = {case.id: [t for t in prove.TARGETS[:-1] if ProofWork._wanted(None, case, t)] for case in by_id().values()}
-    clusters = [target for target in prove.TARGETS if "nodes=3" in target and target not in prove.ZOOKEEPER]
+    clusters = [one for one in prove.TARGETS if "nodes=3" in one and one not in (*prove.ZOOKEEPER, prove.CONTROLLERS)]
     assert wanted["replication/leader-lost"] == clusters == [f"kafka:{one}?nodes=3" for one in prove.RELEASES]
+    assert wanted["replication/two-lost-at-once"] == [*clusters, prove.CONTROLLERS], "it crashes controllers"
     assert wanted["zookeeper/one-live-controller"] == list(prove.ZOOKEEPER)
     assert wanted["zookeeper/states-only-advance"] == [prove.ZOOKEEPER[1]]
     assert wanted[TRIAL.id] == ["kafka:4.4.0", "kafka:4.3.1", "kafka:3.9.2", "kafka:4.4.0?nodes=3"]
