@@ -8,6 +8,7 @@ from brokertrial.suites.cases.replication._handing_over import APIS as MOVES
 from brokertrial.suites.cases.replication._handing_over import STATE_TOPIC, hand_over
 from brokertrial.suites.cases.replication._roles import NO_NODE, WITHIN_S
 from brokertrial.suites.cases.transactions.drawn import APIS, follow
+from brokertrial.suites.probe.preferred_leaders import await_leaders
 
 TRANSACTION = 1
 TURNS = 46
@@ -64,10 +65,13 @@ class Among:
             )
 
     def comes_back(self):
-        """It is in sync again with all that there is."""
+        """It is in sync again with all that there is, and leads what it is first of: what the broker moves back by
+        itself a little later may have a marker twice."""
         self.nodes.start(self.away)
         self.away = NO_NODE
         self.wire.until(self._all_in_sync, within=WITHIN_S, what="all replicas are in sync")
+        self.wire.refresh_metadata()
+        await_leaders(self.wire, of_all=True)
 
     def leaders_move(self):
         topic = self.rng.choice(self.topics)
