@@ -31,9 +31,11 @@ TELLS_EACH_S = 10.0
 #: Requests that change nothing: after one that differs for a cause that is known already, a sequence goes on.
 READS = frozenset(
     {
-        "ApiVersions", "ConsumerGroupDescribe", "DescribeCluster", "DescribeConfigs", "DescribeGroups",
-        "DescribeLogDirs", "DescribeProducers", "DescribeTopicPartitions", "DescribeTransactions", "FindCoordinator",
+        "ApiVersions", "ConsumerGroupDescribe", "DescribeClientQuotas", "DescribeCluster", "DescribeConfigs",
+        "DescribeGroups", "DescribeLogDirs", "DescribeProducers", "DescribeTopicPartitions", "DescribeTransactions",
+        "DescribeShareGroupOffsets", "FindCoordinator",
         "ListGroups", "ListOffsets", "ListTransactions", "Metadata", "OffsetFetch", "OffsetForLeaderEpoch",
+        "ShareGroupDescribe",
     }
 )  # fmt: skip
 

@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from brokertrial.suites.explore.choices import Choices
+from brokertrial.suites.explore.share_model import ModelShareGroup
 from brokertrial.suites.explore.step import RequestStep, Symbol
 
 T = TypeVar("T")
 CONNECTIONS = 3
+Entity = tuple[tuple[str, str], ...]
+"""What a quota is of: pairs of a kind and a name, in order."""
 
 
 @dataclass(slots=True)
@@ -114,11 +117,13 @@ class Model:
         self.producers: list[ModelProducer] = []
         self.groups = [ModelGroup(f"{prefix}-g{number}") for number in range(2)]
         self.consumers = ModelConsumerGroup(f"{prefix}-k", "uniform")
+        self.shares = ModelShareGroup(f"{prefix}-s")
         self.transactional_ids = [f"{prefix}-x{number}" for number in range(2)]
         self.busy: set[int] = set()
         self.waiting: dict[int, RequestStep] = {}
         self.sessions: list[ModelSession] = []
         self.restarts = 0
+        self.quotas: dict[Entity, dict[str, float]] = {}
 
     def version(self, api: str, low: int = 0, high: int = 99) -> int:
         """A version that both brokers offer, within limits; the newest more often."""

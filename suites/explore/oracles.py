@@ -25,8 +25,16 @@ _CALM = {
     "group.consumer.session.timeout.ms": "300000",
 }
 _CALM_KAFKA = {"group.consumer.assignment.interval.ms": "0", "broker.session.timeout.ms": "600000"}
-#: The releases from which on Kafka knows settings of KIP-848 groups.
-_KIP_848, _ASSIGNMENT_INTERVAL = (3, 7), (4, 3)
+#: Of share groups (KIP-932): nor are records that were acquired free again by a clock.
+_CALM_SHARES = {
+    "group.share.max.session.timeout.ms": "600000",
+    "group.share.session.timeout.ms": "300000",
+    "group.share.max.record.lock.duration.ms": "600000",
+    "group.share.record.lock.duration.ms": "600000",
+    "group.share.assignment.interval.ms": "0",
+}
+#: The releases from which on Kafka knows settings of KIP-848 groups, of share groups, and of when they are assigned.
+_KIP_848, _SHARES, _ASSIGNMENT_INTERVAL = (3, 7), (4, 1), (4, 3)
 
 
 def default_oracle(target: Target) -> str:
@@ -66,6 +74,5 @@ def _settings(address: Address, target: Target) -> dict[str, str]:
         return _CALM
     release = target.release_number or (9,)
     calm = {key: value for key, value in _CALM.items() if release >= _KIP_848 or "group.consumer" not in key}
-    return calm | {
-        key: value for key, value in _CALM_KAFKA.items() if "assignment" not in key or release >= _ASSIGNMENT_INTERVAL
-    }
+    calm |= _CALM_KAFKA | (_CALM_SHARES if release >= _SHARES else {})
+    return {key: value for key, value in calm.items() if "assignment" not in key or release >= _ASSIGNMENT_INTERVAL}

@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from brokertrial.suites.explore.choices import Choices
+from brokertrial.suites.explore.cleaning import clean
 from brokertrial.suites.explore.families import RequestRule
 from brokertrial.suites.explore.model import Model
 from brokertrial.suites.explore.peer import ANSWER_WITHIN_S, Peer
 from brokertrial.suites.explore.sequence import Ignored, Sequence, SequenceOutcome
 from brokertrial.wire.apis import ALL
 from brokertrial.wire.client import Connection
-from brokertrial.wire.codec import Malformed
-from brokertrial.wire.conversation import ConnectionFailed
 
 PATIENCE_S = 0.15
 #: A difference that does not show with so much more patience was only slowness.
@@ -55,23 +53,10 @@ class Pair:
                 return Sequence(choices, (oracle, target), model, self.rules, ignored, outcome).run()
             finally:
                 for peer in (oracle, target):
-                    _clean(peer, model)
+                    clean(peer, model)
 
     def _restarting(self, number: int) -> Callable[[str], None] | None:
         return None if self.restart is None else partial(self.restart, number)
-
-
-def _clean(peer: Peer, model: Model) -> None:
-    """Removes what a sequence made, as far as that can be done."""
-    with suppress(ConnectionFailed, Malformed, OSError):
-        peer.disconnect()
-        names = sorted({topic.name for topic in model.topics})
-        if names and peer.offers("DeleteTopics"):
-            topics = [{"name": name} for name in names]
-            peer.ask("DeleteTopics", 5, topic_names=names, topics=topics, timeout_ms=5_000)
-        if peer.offers("DeleteGroups"):
-            groups = [*(group.name for group in model.groups), model.consumers.name]
-            peer.ask("DeleteGroups", 1, groups_names=groups)
 
 
 def common_ranges(*addresses: tuple[str, int]) -> dict[str, tuple[int, int]]:

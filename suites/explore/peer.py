@@ -10,7 +10,15 @@ from typing import Any, Self
 
 from brokertrial.suites.explore.members import MemberAnswers
 from brokertrial.suites.explore.normalise import Names, codes, normalised
-from brokertrial.suites.explore.step import MEMBER, RESTART, RequestStep, StepBatch, StepMemberState, Symbol
+from brokertrial.suites.explore.step import (
+    MEMBER,
+    RESTART,
+    RequestStep,
+    StepBatch,
+    StepMemberState,
+    StepPatience,
+    Symbol,
+)
 from brokertrial.suites.probe.fitting import fitted
 from brokertrial.wire import errors
 from brokertrial.wire.client import Connection, ConnectionClosed, ResponseTimeout
@@ -36,7 +44,8 @@ UNANSWERED = "none is due"
 CLOSED, HELD, SILENT = "connection closed", "held back", "no answer"
 MALFORMED = "answer not understood"
 OWN_CONNECTION = -1
-COMMON_HEARTBEAT = 0
+COMMON_HEARTBEAT, SHARE_HEARTBEAT = 0, 1
+HEARTBEATS = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat"})
 
 
 @dataclass(slots=True)
@@ -133,6 +142,13 @@ class Peer:
         self.members.take(group, answer)
         return answer
 
+    def share_heartbeat(self, group: str, member: str) -> Struct:
+        """A heartbeat of the run's own for a member of a share group."""
+        epoch = self.members.epoch(group, member)
+        answer = self.ask("ShareGroupHeartbeat", SHARE_HEARTBEAT, group_id=group, member_id=member, member_epoch=epoch)
+        self.members.take(group, answer)
+        return answer
+
     def waits(self, connection: int) -> bool:
         """Whether a request is held back on a connection."""
         return connection in self._waiting
@@ -172,7 +188,7 @@ class Peer:
                 return answer
             transient = TRANSIENT & set(_raw_codes(answer))
             if not transient or monotonic() > deadline:
-                if step.api == "ConsumerGroupHeartbeat":
+                if step.api in HEARTBEATS:
                     self.members.take(message.group_id, answer)
                 return answer
             self.transient.update((step.api, code) for code in transient)
@@ -221,6 +237,8 @@ class Peer:
             return self._batch(value)
         if isinstance(value, StepMemberState):
             return self.members.value(value, self._resolved(value.member))
+        if isinstance(value, StepPatience):
+            return round(2_000 * self.patience_s)
         if isinstance(value, dict):
             return {key: self._resolved(inner) for key, inner in value.items()}
         return [self._resolved(each) for each in value] if isinstance(value, (list, tuple)) else value

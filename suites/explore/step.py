@@ -55,6 +55,11 @@ class StepMemberState:
 
 
 @dataclass(frozen=True, slots=True)
+class StepPatience:
+    """How long a broker may wait for records, in milliseconds: twice as long as a held request is given."""
+
+
+@dataclass(frozen=True, slots=True)
 class Visible:
     """What has to be visible on a broker before the next request: `kind` names a look in visible.py."""
 

@@ -117,6 +117,35 @@ def _consumers(peer: Peer, what: Visible) -> bool:
     )
 
 
+def _sharers(peer: Peer, what: Visible) -> bool:
+    """A share group whose members have, together, every partition that they want."""
+    members, wanted = what.value
+    shared: set[tuple[object, int]] = set()
+    epochs = set()
+    for member in members:
+        answer = peer.share_heartbeat(what.name, member)
+        shared |= {
+            (each["topic_id"], index) for each in peer.members.owned(what.name, member) for index in each["partitions"]
+        }
+        epochs.add(answer.member_epoch)
+    (group,) = peer.ask("ShareGroupDescribe", 1, group_ids=[what.name]).groups
+    return (
+        len(group.members) == len(members)
+        and group.assignment_epoch == group.group_epoch
+        and all(epoch == group.group_epoch for epoch in epochs)
+        and len(shared) == wanted
+    )
+
+
+def _quotas(peer: Peer, what: Visible) -> bool:
+    """An entity that has these quotas and no others."""
+    entity, values = what.value
+    components = [{"entity_type": kind, "match_type": 0, "match": name} for kind, name in entity]
+    answer = peer.ask("DescribeClientQuotas", 1, components=components, strict=True)
+    found: dict[str, float] = {each.key: each.value for entry in answer.entries or () for each in entry.values}
+    return found == dict(values)
+
+
 def _parts(assignment: Struct) -> set[tuple[object, int]]:
     return {(topic.topic_id, index) for topic in assignment.topic_partitions for index in topic.partitions}
 
@@ -137,5 +166,7 @@ LOOKS: dict[str, VisibilityLook] = {
     "ended": VisibilityLook(_ended, ("DescribeTransactions",)),
     "empty": VisibilityLook(_empty, ("DescribeGroups",)),
     "forgotten": VisibilityLook(_forgotten, ("OffsetFetch",)),
+    "sharers": VisibilityLook(_sharers, ("ShareGroupHeartbeat", "ShareGroupDescribe")),
+    "quotas": VisibilityLook(_quotas, ("DescribeClientQuotas",)),
     "consumers": VisibilityLook(_consumers, ("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")),
 }

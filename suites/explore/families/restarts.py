@@ -1,6 +1,6 @@
 """All nodes are stopped in good order, or killed, and started again: what was acknowledged is still there.
 
-Only where a sequence is alone on its brokers. Held requests and fetch sessions do not outlive it.
+Only where a sequence is alone on its brokers. Held requests, fetch sessions and share sessions do not outlive it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ def restart(model: Model) -> RequestStep | None:
         model.busy.clear()
         model.waiting.clear()
         model.sessions.clear()
+        model.shares.forget_sessions()
         step.until += [Visible("topic", topic.name, topic.partitions) for topic in model.topics if topic.alive]
 
     step.learn = learn

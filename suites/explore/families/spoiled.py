@@ -13,15 +13,21 @@ from brokertrial.suites.explore.step import RequestStep
 
 #: Whether a topic of which no partition is named is in the answer is each broker's own affair.
 NOT_EMPTIED = frozenset({"partitions", "partition_data", "partition_indexes"})
-#: How long a broker takes is no part of its answer, and settings and members are waited for by what they were given.
+#: How long a broker takes is no part of its answer, settings and members are waited for by what they were given, and
+#: a quota is removed from who was given it.
 KEPT = frozenset(
     {
         "timeout_ms", "max_wait_ms", "min_bytes", "session_timeout_ms", "rebalance_timeout_ms",
         "transaction_timeout_ms", "configs", "assignments", "records", "metadata", "transactional_id",
-        "v3_and_below_transactional_id", "isolation_level",
+        "v3_and_below_transactional_id", "isolation_level", "entity_name",
     }
 )  # fmt: skip
-LEFT_ALONE = frozenset({"restart", "ConsumerGroupHeartbeat", "JoinGroup", "SyncGroup", "LeaveGroup"})
+LEFT_ALONE = frozenset(
+    {
+        "restart", "ConsumerGroupHeartbeat", "JoinGroup", "SyncGroup", "LeaveGroup", "ShareGroupHeartbeat",
+        "DescribeShareGroupOffsets",
+    }
+)  # fmt: skip
 NUMBERS = (0, -1, 1, -2, 127)
 TEXTS = ("", "x" * 300, " ")
 SpoiledField = tuple[Any, Any]
