@@ -14,17 +14,19 @@ SHARE_RESET = "share.auto.offset.reset"
 
 
 def clean(peer: Peer, model: Model) -> None:
-    """Removes topics, groups and quotas from one broker."""
+    """Removes topics, groups, quotas and credentials from one broker."""
     with suppress(ConnectionFailed, Malformed, OSError):
         peer.disconnect()
         _topics(peer, model)
         if peer.offers("DeleteGroups"):
-            groups = [*(group.name for group in model.groups), model.consumers.name, model.shares.name]
-            peer.ask("DeleteGroups", 1, groups_names=groups)
+            others = [model.consumers.name, model.shares.name, model.streams.name]
+            peer.ask("DeleteGroups", 1, groups_names=[*(group.name for group in model.groups), *others])
         if model.shares.reset is not None:
             _group_settings(peer, model)
         if model.quotas:
             _quotas(peer, model)
+        if any(model.credentials.values()):
+            _credentials(peer, model)
 
 
 def _topics(peer: Peer, model: Model) -> None:
@@ -49,3 +51,8 @@ def _quotas(peer: Peer, model: Model) -> None:
         for entity, values in model.quotas.items()
     ]
     peer.ask("AlterClientQuotas", 0, entries=entries, validate_only=False)
+
+
+def _credentials(peer: Peer, model: Model) -> None:
+    gone = [{"name": user, "mechanism": each} for user, kept in model.credentials.items() for each in kept]
+    peer.ask("AlterUserScramCredentials", 0, deletions=gone, upsertions=[])

@@ -31,11 +31,12 @@ TELLS_EACH_S = 10.0
 #: Requests that change nothing: after one that differs for a cause that is known already, a sequence goes on.
 READS = frozenset(
     {
-        "ApiVersions", "ConsumerGroupDescribe", "DescribeClientQuotas", "DescribeCluster", "DescribeConfigs",
-        "DescribeGroups", "DescribeLogDirs", "DescribeProducers", "DescribeTopicPartitions", "DescribeTransactions",
-        "DescribeShareGroupOffsets", "FindCoordinator",
-        "ListGroups", "ListOffsets", "ListTransactions", "Metadata", "OffsetFetch", "OffsetForLeaderEpoch",
-        "ShareGroupDescribe",
+        "ApiVersions", "ConsumerGroupDescribe", "DescribeAcls", "DescribeClientQuotas", "DescribeCluster",
+        "DescribeConfigs", "DescribeDelegationToken", "DescribeGroups", "DescribeLogDirs", "DescribeProducers",
+        "DescribeQuorum", "DescribeShareGroupOffsets", "DescribeTopicPartitions", "DescribeTransactions",
+        "DescribeUserScramCredentials", "FindCoordinator", "ListGroups", "ListOffsets", "ListPartitionReassignments",
+        "ListTransactions", "Metadata", "OffsetFetch", "OffsetForLeaderEpoch", "ShareGroupDescribe",
+        "StreamsGroupDescribe",
     }
 )  # fmt: skip
 

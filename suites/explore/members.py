@@ -1,4 +1,4 @@
-"""What one broker last answered the members of its KIP-848 groups: epochs and partitions differ between brokers."""
+"""What one broker last answered the members of its groups: epochs, partitions and tasks differ between brokers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ class MemberAnswers:
             return
         member = (group, answer.member_id)
         self._epochs[member] = answer.member_epoch
-        if answer.assignment is not None:
+        if answer._api == "StreamsGroupHeartbeat":
+            if answer.active_tasks is not None:
+                self._owned[member] = [
+                    {"subtopology_id": each.subtopology_id, "partitions": list(each.partitions)}
+                    for each in answer.active_tasks
+                ]
+        elif answer.assignment is not None:
             self._owned[member] = [
                 {"topic_id": each.topic_id, "partitions": list(each.partitions)}
                 for each in answer.assignment.topic_partitions

@@ -9,6 +9,7 @@ from typing import TypeVar
 from brokertrial.suites.explore.choices import Choices
 from brokertrial.suites.explore.share_model import ModelShareGroup
 from brokertrial.suites.explore.step import RequestStep, Symbol
+from brokertrial.suites.explore.streams_model import ModelStreamsGroup
 
 T = TypeVar("T")
 CONNECTIONS = 3
@@ -118,12 +119,15 @@ class Model:
         self.groups = [ModelGroup(f"{prefix}-g{number}") for number in range(2)]
         self.consumers = ModelConsumerGroup(f"{prefix}-k", "uniform")
         self.shares = ModelShareGroup(f"{prefix}-s")
+        self.streams = ModelStreamsGroup(f"{prefix}-y")
         self.transactional_ids = [f"{prefix}-x{number}" for number in range(2)]
         self.busy: set[int] = set()
         self.waiting: dict[int, RequestStep] = {}
         self.sessions: list[ModelSession] = []
         self.restarts = 0
         self.quotas: dict[Entity, dict[str, float]] = {}
+        self.credentials: dict[str, dict[int, int]] = {}
+        """Of each user the iterations by mechanism."""
 
     def version(self, api: str, low: int = 0, high: int = 99) -> int:
         """A version that both brokers offer, within limits; the newest more often."""
@@ -208,8 +212,12 @@ class Model:
         if "transactional_id" in step.fields and self.producers:
             words.append("in transaction" if any(each.open for each in self.producers) else "idle")
         if (group := step.fields.get("group_id")) is not None:
-            members = next((each.members for each in self.groups if each.name == group), self.consumers.members)
-            words.append(f"{len(members)} members")
+            counts = {each.name: len(each.members) for each in self.groups}
+            counts |= {self.consumers.name: len(self.consumers.members)}
+            counts |= {self.shares.name: len(self.shares.members), self.streams.name: len(self.streams.members)}
+            words.append(f"{counts.get(group, 0)} members")
         if step.api in ("Fetch", "ListOffsets", "Produce"):
             words.append("transaction open" if any(each.open for each in self.producers) else "plain")
+        if step.api in ("ShareFetch", "ShareAcknowledge"):
+            words.append("records held" if any(each.held for each in self.shares.members) else "none held")
         return ", ".join(words)

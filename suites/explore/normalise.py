@@ -23,7 +23,10 @@ TABLE = Path(__file__).with_name("normalise.toml")
 OWN_SETTING = 1
 BATCH_TIME = "append"
 #: Lists that hold what belongs to others too, by API.
-OF_ALL = {"ListGroups": "groups", "ListTransactions": "transaction_states", "DescribeClientQuotas": "entries"}
+OF_ALL = {
+    "ListGroups": "groups", "ListTransactions": "transaction_states",
+    "DescribeClientQuotas": "entries", "DescribeUserScramCredentials": "results",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,14 @@ _CALM_SHARES = {
     "group.share.record.lock.duration.ms": "600000",
     "group.share.assignment.interval.ms": "0",
 }
-#: The releases from which on Kafka knows settings of KIP-848 groups, of share groups, and of when they are assigned.
+_CALM_STREAMS = {
+    "group.streams.max.session.timeout.ms": "600000",
+    "group.streams.session.timeout.ms": "300000",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.streams.assignment.interval.ms": "0",
+}
+#: The releases from which on Kafka knows settings of KIP-848 groups, of share and streams groups, and of when
+#: groups are assigned.
 _KIP_848, _SHARES, _ASSIGNMENT_INTERVAL = (3, 7), (4, 1), (4, 3)
 
 
@@ -74,5 +81,5 @@ def _settings(address: Address, target: Target) -> dict[str, str]:
         return _CALM
     release = target.release_number or (9,)
     calm = {key: value for key, value in _CALM.items() if release >= _KIP_848 or "group.consumer" not in key}
-    calm |= _CALM_KAFKA | (_CALM_SHARES if release >= _SHARES else {})
+    calm |= _CALM_KAFKA | (_CALM_SHARES | _CALM_STREAMS if release >= _SHARES else {})
     return {key: value for key, value in calm.items() if "assignment" not in key or release >= _ASSIGNMENT_INTERVAL}

@@ -17,6 +17,7 @@ from brokertrial.suites.explore.step import (
     StepBatch,
     StepMemberState,
     StepPatience,
+    StepReplicas,
     Symbol,
 )
 from brokertrial.suites.probe.fitting import fitted
@@ -45,7 +46,7 @@ CLOSED, HELD, SILENT = "connection closed", "held back", "no answer"
 MALFORMED = "answer not understood"
 OWN_CONNECTION = -1
 COMMON_HEARTBEAT, SHARE_HEARTBEAT = 0, 1
-HEARTBEATS = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat"})
+HEARTBEATS = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
 
 
 @dataclass(slots=True)
@@ -149,6 +150,16 @@ class Peer:
         self.members.take(group, answer)
         return answer
 
+    def streams_heartbeat(self, group: str, member: str) -> Struct:
+        """A heartbeat of the run's own for a member of a streams group, which runs the active tasks it was given."""
+        answer = self.ask(
+            "StreamsGroupHeartbeat", COMMON_HEARTBEAT, group_id=group, member_id=member,
+            member_epoch=self.members.epoch(group, member), active_tasks=self.members.owned(group, member),
+            standby_tasks=[], warmup_tasks=[],
+        )  # fmt: skip
+        self.members.take(group, answer)
+        return answer
+
     def waits(self, connection: int) -> bool:
         """Whether a request is held back on a connection."""
         return connection in self._waiting
@@ -239,9 +250,16 @@ class Peer:
             return self.members.value(value, self._resolved(value.member))
         if isinstance(value, StepPatience):
             return round(2_000 * self.patience_s)
+        if isinstance(value, StepReplicas):
+            return [*self._replicas(value.topic, value.index) * value.times, *value.more]
         if isinstance(value, dict):
             return {key: self._resolved(inner) for key, inner in value.items()}
         return [self._resolved(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+    def _replicas(self, topic: str, index: int) -> list[int]:
+        answer = self.ask("Metadata", 8, topics=[{"name": topic}], allow_auto_topic_creation=False)
+        found = [each.replica_nodes for of in answer.topics for each in of.partitions if each.partition_index == index]
+        return list(found[0]) if found else [min(broker.node_id for broker in answer.brokers)]
 
     def _batch(self, batch: StepBatch) -> memoryview:
         headers = (("first", b"1"), ("second", None)) if batch.shape == "headers" else ()

@@ -14,7 +14,7 @@ from brokertrial.suites.explore.comparison import NOT_SHOWN, AnswerDifference, D
 from brokertrial.suites.explore.families import RequestRule, rules
 from brokertrial.suites.explore.model import CONNECTIONS, Model
 from brokertrial.suites.explore.normalise import UnknownId
-from brokertrial.suites.explore.peer import HELD, Peer, Reply
+from brokertrial.suites.explore.peer import CLOSED, HELD, MALFORMED, SILENT, Peer, Reply
 from brokertrial.suites.explore.step import RequestStep, Symbol, Visible
 from brokertrial.suites.explore.visible import becomes_visible
 from brokertrial.wire import errors
@@ -25,6 +25,8 @@ SHOWN_WITHIN_PATIENCES, MUCH_SLOWER = 15, 10
 #: How Kafka refuses a batch whose transaction is not open, where it asks the coordinator for several producers at once.
 NOT_OPEN = frozenset({errors.TRANSACTION_ABORTABLE, errors.INVALID_TXN_STATE})
 ASKED_AGAIN = 5
+#: The words for no answer after which a connection is made anew.
+GONE = (CLOSED, SILENT, MALFORMED)
 #: Topics and producers first, so that most of what follows has something to be about.
 FIRST = ("CreateTopics", "CreateTopics", "InitProducerId", "InitProducerId")
 Tuple = tuple[str, int, str, str]
@@ -174,6 +176,8 @@ class Sequence:
             self._model.waiting[step.connection] = step
         elif isinstance(reply.answer, dict) and step.learn is not None:
             step.learn(reply.answer)
+        elif reply.answer in GONE:
+            self._model.shares.disconnected(step.connection)
         for connection, answer in reply.late:
             self._model.busy.discard(connection)
             held = self._model.waiting.pop(connection)

@@ -54,6 +54,8 @@ class ModelShareGroup:
     joined: int = 0
     warm: set[SharePlace] = field(default_factory=set)
     reset: str | None = None
+    unclear: bool = False
+    """Records were acquired on a connection that ended: no more are fetched."""
     settled: dict[str, int] = field(default_factory=dict)
     """The topics that the members wanted when the group was last settled, and how many partitions each had."""
 
@@ -63,9 +65,17 @@ class ModelShareGroup:
         digest = hashlib.sha256(f"{self.name}-{self.joined}".encode()).digest()[:16]
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
+    def disconnected(self, connection: int) -> None:
+        """A connection ended, and with it the share session on it: what was acquired is free again, sooner or later."""
+        for member in self.members:
+            if member.connection == connection:
+                self.unclear = self.unclear or bool(member.held)
+                member.end_session()
+
     def forget_sessions(self) -> None:
         """The brokers were restarted: sessions, and what was acquired in them, are gone."""
         self.warm.clear()
+        self.unclear = False
         for member in self.members:
             member.end_session()
             member.held.clear()

@@ -55,6 +55,19 @@ class StepMemberState:
 
 
 @dataclass(frozen=True, slots=True)
+class StepReplicas:
+    """The nodes that a partition is on, as each broker numbers them, so many times, and others behind them.
+
+    Of a partition that is not there: the first node of the cluster.
+    """
+
+    topic: str
+    index: int
+    times: int = 1
+    more: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class StepPatience:
     """How long a broker may wait for records, in milliseconds: twice as long as a held request is given."""
 

@@ -129,12 +129,36 @@ def _sharers(peer: Peer, what: Visible) -> bool:
         }
         epochs.add(answer.member_epoch)
     (group,) = peer.ask("ShareGroupDescribe", 1, group_ids=[what.name]).groups
+    if not members:  # then Kafka 4.3 assigns nothing any more
+        return not list(group.members)
     return (
         len(group.members) == len(members)
         and group.assignment_epoch == group.group_epoch
-        and all(epoch == group.group_epoch for epoch in epochs)
+        and epochs == {group.group_epoch}
         and len(shared) == wanted
     )
+
+
+def _streamers(peer: Peer, what: Visible) -> bool:
+    """A streams group whose members have, together, every task that there is, and nothing left to give back."""
+    members, wanted = what.value
+    for member in members:
+        peer.streams_heartbeat(what.name, member)
+    (group,) = peer.ask("StreamsGroupDescribe", 0, group_ids=[what.name]).groups
+    if not members:
+        return not list(group.members)
+    owned = [_tasks(member.assignment) for member in group.members]
+    return bool(
+        len(group.members) == len(members)
+        and group.assignment_epoch == group.group_epoch
+        and all(member.member_epoch == group.group_epoch for member in group.members)
+        and owned == [_tasks(member.target_assignment) for member in group.members]
+        and sum(map(len, owned)) == wanted
+    )
+
+
+def _tasks(assignment: Struct) -> set[tuple[str, int]]:
+    return {(task.subtopology_id, index) for task in assignment.active_tasks for index in task.partitions}
 
 
 def _quotas(peer: Peer, what: Visible) -> bool:
@@ -144,6 +168,13 @@ def _quotas(peer: Peer, what: Visible) -> bool:
     answer = peer.ask("DescribeClientQuotas", 1, components=components, strict=True)
     found: dict[str, float] = {each.key: each.value for entry in answer.entries or () for each in entry.values}
     return found == dict(values)
+
+
+def _credentials(peer: Peer, what: Visible) -> bool:
+    """A user that has these mechanisms, with so many iterations each, and no others."""
+    (found,) = peer.ask("DescribeUserScramCredentials", 0, users=[{"name": what.name}]).results
+    shown: dict[int, int] = {each.mechanism: each.iterations for each in found.credential_infos}
+    return shown == dict(what.value)
 
 
 def _parts(assignment: Struct) -> set[tuple[object, int]]:
@@ -167,6 +198,8 @@ LOOKS: dict[str, VisibilityLook] = {
     "empty": VisibilityLook(_empty, ("DescribeGroups",)),
     "forgotten": VisibilityLook(_forgotten, ("OffsetFetch",)),
     "sharers": VisibilityLook(_sharers, ("ShareGroupHeartbeat", "ShareGroupDescribe")),
+    "streamers": VisibilityLook(_streamers, ("StreamsGroupHeartbeat", "StreamsGroupDescribe")),
     "quotas": VisibilityLook(_quotas, ("DescribeClientQuotas",)),
+    "credentials": VisibilityLook(_credentials, ("DescribeUserScramCredentials",)),
     "consumers": VisibilityLook(_consumers, ("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")),
 }

@@ -21,7 +21,9 @@ from brokertrial.wire.codec import decode, encode
 from brokertrial.wire.messages import Struct, request
 
 RANGES = {api.name: (api.min_version, api.newest) for api in ALL}
-FAMILIES = ("quotas", "share_groups", "share_records")
+FAMILIES = (
+    "quotas", "share_groups", "share_records", "moves", "credentials", "security", "telemetry", "streams_groups",
+)  # fmt: skip
 ROUNDS = 300
 PREFIX = "explore-test"
 
@@ -29,9 +31,10 @@ PREFIX = "explore-test"
 class GrammarBench:
     """Makes requests of a family, of a model that has topics, and says what of them was answered."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.choices = RandomChoices(Random(seed), 10**6)
         self.peer = Peer(("127.0.0.1", 1), PREFIX, 0.1, RANGES)
+        monkeypatch.setattr(self.peer, "_replicas", lambda *_: [0])
         self.model = Model(PREFIX, self.choices, 0, RANGES)
         for number in range(2):
             symbol = self.peer.names.of(TOPIC, uuid.UUID(int=number + 1))
@@ -60,8 +63,8 @@ def of_family(family: str) -> list[RequestRule]:
 
 
 @pytest.mark.parametrize("family", sorted({rule.family for rule in rules()} - {"restarts"}))
-def test_every_rule_makes_requests_that_can_be_sent(family: str) -> None:
-    bench = GrammarBench(1)
+def test_every_rule_makes_requests_that_can_be_sent(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = GrammarBench(1, monkeypatch)
     made = Counter[str]()
     for _ in range(ROUNDS):
         for rule in of_family(family):
@@ -74,8 +77,8 @@ def test_every_rule_makes_requests_that_can_be_sent(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_version_of_every_api_is_asked(family: str) -> None:
-    bench = GrammarBench(2)
+def test_every_version_of_every_api_is_asked(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = GrammarBench(2, monkeypatch)
     asked = set()
     for _ in range(ROUNDS):
         steps = [bench.made(rule) for rule in of_family(family)]
@@ -84,8 +87,8 @@ def test_every_version_of_every_api_is_asked(family: str) -> None:
     assert {(api, version) for api in apis for version in range(RANGES[api][0], RANGES[api][1] + 1)} <= asked
 
 
-def test_what_is_set_is_removed_again_and_waited_for() -> None:
-    bench = GrammarBench(3)
+def test_what_is_set_is_removed_again_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = GrammarBench(3, monkeypatch)
     (alter,) = [rule for rule in rules() if rule.family == "quotas" and rule.make.__name__ == "alter"]
     step: Any = None
     while (
@@ -100,8 +103,8 @@ def test_what_is_set_is_removed_again_and_waited_for() -> None:
     assert [each.kind for each in step.until] == ["quotas"] * len(asked)
 
 
-def test_a_quota_that_is_refused_is_not_kept() -> None:
-    bench = GrammarBench(4)
+def test_a_quota_that_is_refused_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = GrammarBench(4, monkeypatch)
     (alter,) = [rule for rule in rules() if rule.family == "quotas" and rule.make.__name__ == "alter"]
     step: Any = None
     while step is None:

@@ -42,3 +42,13 @@ def test_a_restart_leaves_no_session_and_nothing_acquired() -> None:
     group = ModelShareGroup("g", [member], warm={PLACE})
     group.forget_sessions()
     assert (member.session, member.asked, member.held, group.warm) == (None, [], {}, set())
+
+
+def test_records_of_a_connection_that_ended_are_free_again_at_a_time_that_is_not_known() -> None:
+    idle = ModelShareMember("m", 0, frozenset(), session=3, asked=[PLACE])
+    busy = ModelShareMember("n", 1, frozenset(), session=2, held={PLACE: [(0, 1)]})
+    group = ModelShareGroup("g", [idle, busy])
+    group.disconnected(0)
+    assert (idle.session, busy.session, group.unclear) == (None, 2, False)
+    group.disconnected(1)
+    assert (busy.session, group.unclear) == (None, True)

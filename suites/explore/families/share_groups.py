@@ -181,16 +181,19 @@ def offsets(model: Model) -> RequestStep | None:
 
 @rule("AlterShareGroupOffsets", 0.8)
 def alter_offsets(model: Model) -> RequestStep | None:
-    """While the group has members: refused; while it has none, only before anything was fetched."""
-    group = model.shares
-    if not group.members and group.warm:
+    """While the group has members: refused; while it has none, only before anything was fetched.
+
+    Not of a partition below zero: Kafka 4.3 and 4.4 refuse it, and keep it; such a group is never given a partition.
+    """
+    group, places = model.shares, model.some_partitions(0.15)
+    if (not group.members and group.warm) or any(index < 0 for indexes in places.values() for index in indexes):
         return None
     topics = [
         {
             "topic_name": name,
-            "partitions": [{"partition_index": n, "start_offset": model.pick([0, 1, 3, 99])} for n in indexes],
+            "partitions": [{"partition_index": index, "start_offset": model.pick([0, 1, 3, 99])} for index in indexes],
         }
-        for name, indexes in model.some_partitions(0.15).items()
+        for name, indexes in places.items()
     ]
     name = model.pick([group.name] * 6 + [model.consumers.name, f"{model.prefix}-nobody", ""])
     fields = {"group_id": name, "topics": topics}

@@ -21,6 +21,8 @@ PLENTY = 50_000_000
 
 
 def _member(model: Model) -> ModelShareMember | None:
+    if model.shares.unclear:
+        return None
     free = [member for member in model.shares.members if member.connection not in model.busy]
     return model.pick(free) if free else None
 

@@ -7,9 +7,11 @@ from typing import Any
 from brokertrial.suites.explore.families import rule
 from brokertrial.suites.explore.families.settings import SETTINGS
 from brokertrial.suites.explore.model import Model, ModelTopic
-from brokertrial.suites.explore.step import RequestStep, Symbol, Visible
+from brokertrial.suites.explore.step import RequestStep, StepReplicas, Symbol, Visible
 
 MOST = 4
+_FIRST = StepReplicas("", -1)
+"""On the first node of the cluster."""
 
 
 @rule("CreateTopics", 2.0)
@@ -62,7 +64,7 @@ def _wanted(model: Model, name: str) -> dict[str, Any]:
             key = model.pick(list(SETTINGS))
             wanted |= {"configs": [{"name": key, "value": model.pick(SETTINGS[key])}]}
         case "placed":
-            placed = [{"partition_index": n, "broker_ids": [model.pick([1, 1, 7])]} for n in range(2)]
+            placed = [{"partition_index": n, "broker_ids": model.pick([_FIRST, _FIRST, [7]])} for n in range(2)]
             wanted |= {"num_partitions": -1, "replication_factor": -1, "assignments": placed}
     return wanted
 
@@ -99,7 +101,7 @@ def widen(model: Model) -> RequestStep | None:
     count = now + model.pick([1, 1, 1, 0, -1, -now - 1])
     wanted: dict[str, Any] = {"name": name, "count": count, "assignments": None}
     if model.chance(0.2):
-        wanted["assignments"] = [{"broker_ids": [model.pick([1, 9])]} for _ in range(model.pick([1, 2]))]
+        wanted["assignments"] = [{"broker_ids": model.pick([_FIRST, [9]])} for _ in range(model.pick([1, 2]))]
     dry = model.chance(0.2) or now > 6
     step = RequestStep(
         "CreatePartitions",
