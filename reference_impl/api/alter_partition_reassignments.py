@@ -2,7 +2,8 @@
 
 Versions 0-1 and 0. New replicas are added first; when they are in sync, those that are no longer wanted go. Null
 replicas call a reassignment off (85 if there is none). Errors by partition: 3 unknown, 39 no replicas, one twice, or a
-broker that never registered, 38 another number of them where the request forbids it (v1).
+broker that never registered, 38 another number of them where the request forbids it (v1; where it names no topic the
+answer does not repeat that).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def alter_partition_reassignments(request: Struct, context: Context) -> Struct:
     return response(
         "AlterPartitionReassignments",
         responses=answers,
-        allow_replication_factor_change=request.allow_replication_factor_change,
+        allow_replication_factor_change=request.allow_replication_factor_change or not request.topics,
         error_message=None,
     )
 
@@ -38,17 +39,22 @@ def _altered(node: Broker, name: str, part: Struct, request: Struct) -> dict[str
     index, topic = part.partition_index, node.topics.get(name)
     if topic is None or not node.topics.has(name, index):
         error = errors.UNKNOWN_TOPIC_OR_PARTITION
-    elif not request.allow_replication_factor_change and _changes_factor(topic.placements[index], part.replicas):
+    elif not request.allow_replication_factor_change and _changes_factor(node, topic.placements[index], part.replicas):
         error = errors.INVALID_REPLICATION_FACTOR
     else:
         error = node.controller.reassign(topic, index, None if part.replicas is None else list(part.replicas))
     return {"partition_index": index, "error_code": error, "error_message": errors.name(error) if error else None}
 
 
-def _changes_factor(placement: Placement, after: list[int] | None) -> bool:
-    """Where a reassignment is under way its target counts; what calls one off changes nothing (KIP-860)."""
+def _changes_factor(node: Broker, placement: Placement, after: list[int] | None) -> bool:
+    """Where a reassignment is under way its target counts; what calls one off changes nothing (KIP-860).
+
+    Brokers that cannot hold the partition are refused as such.
+    """
     if after is None:
         return bugs.on("B196")
+    if not node.controller.can_hold(placement, list(after)):
+        return False
     before = [one for one in placement.replicas if one not in placement.removing]
     return len(after) != len(before)
 

@@ -1,8 +1,8 @@
 """ElectLeaders (KIP-460): gives leadership back to the first replica (type 0), or to any that is alive (1, unclean).
 
 Versions 0-2. The right one leads: ELECTION_NOT_NEEDED (84), left out where all partitions were asked for, and the topic
-named with no result; the first
-replica is not in sync: 80; nobody is alive: 83; unknown: 3; election type other than 0 and 1: INVALID_REQUEST.
+named with no result; the first replica is not in sync: 80; nobody is alive: 83; unknown: 3; election type other than 0
+and 1: INVALID_REQUEST, also of each partition, unless none is named.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _WHY = {
 def elect_leaders(request: Struct, context: Context) -> Struct:
     """One result for each partition asked for."""
     node, unclean = context.node, request.election_type == _UNCLEAN
-    if request.election_type not in (0, _UNCLEAN):
-        return response("ElectLeaders", error_code=errors.INVALID_REQUEST)
+    if request.election_type not in (0, _UNCLEAN) and request.topic_partitions != []:
+        return _refused(request)
     if request.topic_partitions is None:
         everything = [] if bugs.on("D93") else node.topics.all()
         asked = [(topic.name, list(range(topic.partitions))) for topic in everything]
@@ -42,6 +42,21 @@ def elect_leaders(request: Struct, context: Context) -> Struct:
             lines = [line for line in lines if line["error_code"] != errors.ELECTION_NOT_NEEDED]
         results.append({"topic": name, "partition_result": lines})
     return response("ElectLeaders", replica_election_results=results)
+
+
+def _refused(request: Struct) -> Struct:
+    """An election of no type that there is: said of the whole and of each partition."""
+    results = [
+        {
+            "topic": topic.topic,
+            "partition_result": [
+                {"partition_id": index, "error_code": errors.INVALID_REQUEST, "error_message": "Unknown election type"}
+                for index in topic.partitions
+            ],
+        }
+        for topic in request.topic_partitions or ()
+    ]
+    return response("ElectLeaders", error_code=errors.INVALID_REQUEST, replica_election_results=results)
 
 
 def _result(node: Broker, name: str, index: int, *, unclean: bool) -> dict[str, Any]:

@@ -243,11 +243,7 @@ class Controller:
             record = elections.cancelled(self.image, topic, index, self._unclean)
             self._write([] if record is None else [record])
             return errors.NONE if record is not None else errors.INVALID_REPLICA_ASSIGNMENT
-        if (
-            not target
-            or (len(set(target)) != len(target) and not bugs.on("H14"))
-            or not set(target) <= {*self.image.brokers, *placement.replicas}
-        ):
+        if not self.can_hold(placement, target):
             return errors.INVALID_REPLICA_ASSIGNMENT
         if target == placement.replicas and not placement.adding and not placement.removing:
             return errors.NONE
@@ -255,6 +251,11 @@ class Controller:
             return errors.NONE
         self._write([elections.reassigned(self.image, topic, index, target)])
         return errors.NONE
+
+    def can_hold(self, placement: Placement, target: list[int]) -> bool:
+        """Whether a partition may move to these brokers: there are some, none is named twice, all are known."""
+        known = set(target) <= {*self.image.brokers, *placement.replicas}
+        return bool(target) and known and (len(set(target)) == len(target) or bugs.on("H14"))
 
     # Topics and settings
 

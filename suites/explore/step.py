@@ -66,10 +66,18 @@ class StepReplicas:
     times: int = 1
     more: tuple[int, ...] = ()
 
+    def __str__(self) -> str:
+        where = "where the partition is" if self.index >= 0 else "the first node"
+        also = "".join(f", {node}" for node in self.more)
+        return f"{where}{', twice' if self.times > 1 else ''}{also}"
+
 
 @dataclass(frozen=True, slots=True)
 class StepPatience:
     """How long a broker may wait for records, in milliseconds: twice as long as a held request is given."""
+
+    def __str__(self) -> str:
+        return "a moment"
 
 
 @dataclass(frozen=True, slots=True)

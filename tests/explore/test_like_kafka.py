@@ -38,6 +38,32 @@ def test_a_partition_may_be_moved_to_where_it_is(broker: Connection) -> None:
     assert moved(broker, [7]) == errors.INVALID_REPLICA_ASSIGNMENT
 
 
+def test_brokers_that_cannot_hold_a_partition_are_refused_before_their_number(broker: Connection) -> None:
+    for replicas, expected in (([0, 7], 39), ([], 39), ([0, 0], 39), ([0], 0), (None, 85)):
+        topics = [{"name": "t", "partitions": [{"partition_index": 0, "replicas": replicas}]}]
+        asked = request(
+            "AlterPartitionReassignments", topics=topics, timeout_ms=10_000, allow_replication_factor_change=False
+        )
+        answer = broker.call(asked, 1)
+        assert answer.responses[0].partitions[0].error_code == expected
+        assert not answer.allow_replication_factor_change
+    nothing = request("AlterPartitionReassignments", timeout_ms=10_000, allow_replication_factor_change=False)
+    assert broker.call(nothing, 1).allow_replication_factor_change
+
+
+def test_an_election_of_no_type_is_refused_for_each_partition(broker: Connection) -> None:
+    named = [{"topic": "t", "partitions": [0]}, {"topic": "none", "partitions": [1, 2]}]
+    answers = [
+        broker.call(request("ElectLeaders", election_type=5, topic_partitions=topics, timeout_ms=10_000), 2)
+        for topics in (named, None, [])
+    ]
+    codes = [
+        [p.error_code for topic in each.replica_election_results for p in topic.partition_result] for each in answers
+    ]
+    assert [each.error_code for each in answers] == [errors.INVALID_REQUEST, errors.INVALID_REQUEST, errors.NONE]
+    assert codes == [[errors.INVALID_REQUEST] * 3, [], []]
+
+
 def described(broker: Connection, names: list[str], cursor: str, partition: int = 0) -> Struct:
     fields = {"topics": [{"name": name} for name in names], "response_partition_limit": 10}
     asked = request("DescribeTopicPartitions", **fields, cursor={"topic_name": cursor, "partition_index": partition})

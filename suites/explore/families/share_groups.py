@@ -161,7 +161,7 @@ def describe(model: Model) -> RequestStep | None:
 def offsets(model: Model) -> RequestStep | None:
     """Of some partitions; of all, where the group has had time to see each of them.
 
-    Not of a partition that its topic lacks: Kafka 4.4.0 does not answer that at all.
+    Not of a partition that its topic lacks: Kafka 4.3 and 4.4 answer that after half a minute.
     """
     alive = {topic.name: topic.partitions for topic in model.topics if topic.alive}
     known = {name: alive.get(name) for name in model.shares.settled}
