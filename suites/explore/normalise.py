@@ -26,6 +26,7 @@ BATCH_TIME = "append"
 OF_ALL = {
     "ListGroups": "groups", "ListTransactions": "transaction_states",
     "DescribeClientQuotas": "entries", "DescribeUserScramCredentials": "results",
+    "ElectLeaders": "replica_election_results",
 }  # fmt: skip
 
 

@@ -82,6 +82,25 @@ def test_records_are_compared_by_content_and_ids_by_the_order_of_their_coming() 
     assert fetched() != fetched(crc=1)
 
 
+def test_of_everything_there_is_only_what_the_sequence_made_is_compared() -> None:
+    results = [
+        {"topic": name, "partition_result": []} for name in ("explore-1-t0", "explore-2-t0", "__consumer_offsets")
+    ]
+    elected = response("ElectLeaders", replica_election_results=results)
+    shown = normalised(elected, 2, Names(), "explore-1")["replica_election_results"]
+    assert [each["topic"] for each in shown] == ["explore-1-t0"]
+
+    entries = [
+        {
+            "entity": [{"entity_type": "user", "entity_name": name}],
+            "values": [{"key": "request_percentage", "value": 9.0}],
+        }
+        for name in ("explore-1-u0", None, "explore-2-u0")
+    ]
+    quotas = normalised(response("DescribeClientQuotas", entries=entries), 1, Names(), "explore-1")["entries"]
+    assert [each["entity"][0]["entity_name"] for each in quotas] == ["explore-1-u0"]
+
+
 def test_every_rule_of_the_comparison_has_a_reason_and_a_way() -> None:
     assert {rule.how for rule in table()} == {"drop", "id", "time", "node", "epoch", "count", "unset"}
     assert all(rule.reason and rule.fields for rule in table())
