@@ -58,6 +58,8 @@ class RejectedBatch(NamedTuple):
     message: str
 
 
+_FEW = 1_000
+"""Producers that a partition with a planted bug knows."""
 MOST_AWAITED = 10_000
 """Of so many producers of a partition it is remembered that they asked; anybody may ask under any id."""
 
@@ -162,6 +164,8 @@ class ProducerTable:
         """Follows a data batch into the log."""
         if batch.producer_id < 0:
             return
+        if len(self.entries) >= _FEW and batch.producer_id not in self.entries and bugs.on("B281"):
+            del self.entries[next(iter(self.entries))]
         entry = self.entries.setdefault(batch.producer_id, ProducerEntry(batch.producer_id))
         if batch.producer_epoch != entry.epoch:
             entry.batches.clear()
