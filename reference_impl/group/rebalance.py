@@ -181,6 +181,8 @@ def _add(
         group.grew = True
     group.add(member, request.protocol_type)
     keep_alive(group, member, now, NEW_MEMBER_JOIN_TIMEOUT_MS)
+    if group.state is GroupState.PREPARING and group.was is not GroupState.EMPTY and bugs.on("B282"):
+        group.deadlines[_JOIN] = now + group.rebalance_timeout_ms()
     out: list[Effect] = []
     _rebalance_or_complete(group, now, limits, out)
     if bugs.on("M27b"):

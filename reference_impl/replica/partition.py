@@ -323,7 +323,7 @@ class Partition:
         self._watchers.discard(callback)
 
     def _tell_watchers(self) -> None:
-        for callback in tuple(self._watchers):
+        for callback in tuple(self._watchers)[: 16 if bugs.on("B283") else None]:
             callback()
 
     # Shrinking and going away
