@@ -48,7 +48,7 @@ class ManyKeys:
         self.first = [b"first %d" % number for number in range(2 * (BATCHES - 1))]
         self._append([(key, b"old") for key in self.first])
         for number in range(BATCHES):
-            rows = [(b"%d.%d" % (number, n), b"v") for n in range(KEYS)]
+            rows: list[tuple[bytes, bytes | None]] = [(b"%d.%d" % (number, n), b"v") for n in range(KEYS)]
             if number:
                 gone, changed = self.first[2 * number - 2 : 2 * number]
                 rows.insert(self.rng.randrange(KEYS), (gone, None))
