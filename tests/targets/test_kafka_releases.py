@@ -97,6 +97,10 @@ def test_controllers_apart_are_no_brokers(static_quorum: bool) -> None:
     assert of_other["listeners"] == "CONTROLLER://127.0.0.1:9101"
     assert of_one["default.replication.factor"] == of_other["default.replication.factor"] == "1", "of one broker"
     assert "inter.broker.listener.name" not in of_other
+    looks_each_ms = "unclean.leader.election.interval.ms"
+    assert (of_one.get(looks_each_ms), of_other[looks_each_ms]) == (None, "1000"), (
+        "what cases set reaches brokers alone"
+    )
 
 
 def test_a_copied_folder_gets_its_own_name() -> None:

@@ -29,6 +29,8 @@ class ClusterMember:
 
 ZOOKEEPER_SESSION_MS = 4_000
 """Kafka's default is 18 s. Much shorter ones end on a busy machine although nothing has failed."""
+_OF_CONTROLLERS = "unclean.leader.election.interval.ms=1000"
+"""Of those apart: what cases start nodes with reaches brokers alone."""
 _TIMERS = """
 num.network.threads=2
 num.io.threads=4
@@ -105,6 +107,8 @@ def text(
         *([f"advertised.listeners={','.join(advertised)}"] if advertised else []),
         *(["inter.broker.listener.name=PLAINTEXT"] if broker else []),
     ]
+    if not broker:
+        roles.append(_OF_CONTROLLERS)
     own = _own_listeners(member, static_quorum=static_quorum)
     return _complete(roles, brokers, data, [*own, *given])
 
