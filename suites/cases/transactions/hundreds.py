@@ -8,7 +8,7 @@ PRODUCERS, ROUNDS, LOOKS_EACH, READERS, WITHIN_S = 120, 2, 20, 20, 30
 
 @case(
     "transactions/hundreds-in-one-partition",
-    guarantees=["txn-001", "txn-002", "txn-006"],
+    guarantees=["txn-001", "txn-002", "offs-001"],
     apis={"AddPartitionsToTxn": 0, "EndTxn": 0, "Fetch": 4, "ListOffsets": 2},
     detects=["B284"],
 )
