@@ -29,6 +29,7 @@ RELEASES = ("4.4.0", "4.3.1", "3.9.2")
 NEWEST = RELEASES[0]
 EVERYTHING = f"kafka:{NEWEST}?nodes=3"
 ZOOKEEPER = (f"kafka:{RELEASES[-1]}?mode=zk", f"kafka:{RELEASES[-1]}?mode=zk&nodes=3&ensemble=3")
+CONTROLLERS = f"{EVERYTHING}&controllers=1"
 LEVELS = {"group.version": (LATER["consumer-protocol"].on_since, 1), "transaction.version": ((4, 0), 2)}
 """Which finalized features a new cluster of a release has, and the level."""
 
@@ -36,7 +37,7 @@ ONE_NODE = ("reference", f"kafka:{NEWEST}", ZOOKEEPER[0], "image:", "file:", "bo
 THREE_NODES = (
     *("reference:3", EVERYTHING, ZOOKEEPER[1], "image: nodes=3", "file: nodes=3", "bootstrap: of three", "mock"),
 )
-OTHERS = tuple(f"kafka:{release}{nodes}" for release in RELEASES[1:] for nodes in ("", "?nodes=3"))
+OTHERS = (*(f"kafka:{release}{nodes}" for release in RELEASES[1:] for nodes in ("", "?nodes=3")), CONTROLLERS)
 FILES = {"file:": 'start = ["broker", "{port}"]\n', "file: nodes=3": 'nodes = 3\nstart = ["broker", "{port}"]\n'}
 ADDRESSES = {
     "image:": f"image:apache/kafka:{NEWEST}",
@@ -167,6 +168,7 @@ def _offer(name: str, target: Target, capabilities: frozenset[str], nodes: int) 
 def _proven(name: str, nodes: int, decided: Iterable[Case]) -> int | None:
     if not name.startswith("kafka:"):
         return None
-    wanted = (name.partition("?")[0].removeprefix("kafka:"), nodes, name in ZOOKEEPER)
+    wanted = (name.partition("?")[0].removeprefix("kafka:"), nodes, name in ZOOKEEPER, name == CONTROLLERS)
     entries = [entry for case in decided if (entry := record().entry(case))]
-    return sum(any((seen.release, seen.nodes, seen.zookeeper) == wanted for seen in entry.passes) for entry in entries)
+    seen = [{(one.release, one.nodes, one.zookeeper, one.controllers) for one in entry.passes} for entry in entries]
+    return sum(wanted in passes for passes in seen)
