@@ -8,7 +8,7 @@ from brokertrial.wire.records import Record
 BATCHES, KEYS = 18, 5_000
 """More than the 78,600 keys of a buffer of 2 MiB (log.cleaner.dedupe.buffer.size), 24 bytes each."""
 MINUTE_MS = 60_000
-LOOKS_EACH_S = 1.5
+LOOKS_EACH_S = 5
 
 
 @case(
