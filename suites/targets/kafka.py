@@ -27,7 +27,7 @@ from brokertrial.wire.ports import free_ports
 
 
 class Kafka(ProcessTarget):
-    """One or three nodes (ids 1, 2, 3), ready in about 2 s and 5 s once the caches are warm.
+    """One or three nodes (ids 0, 2, 3), ready in about 2 s and 5 s once the caches are warm.
 
     In KRaft mode each node is broker and controller, or controllers run beside them; in ZooKeeper mode the servers of
     the ensemble do.
