@@ -135,7 +135,9 @@ def tick(group: ConsumerGroup, now: int) -> list[GroupChange]:
     """Removes members that were silent too long, or that do not give back what they must."""
     changes: list[GroupChange] = []
     due = sorted((at, key) for key, at in group.deadlines.items() if at <= now)
-    for _, key in due:
+    for number, (_, key) in enumerate(due):
+        if number and bugs.on("B286"):
+            del group.deadlines[key]
         kind, member_id = key
         if group.deadlines.pop(key, None) is None or member_id not in group.members:
             continue

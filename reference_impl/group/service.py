@@ -258,7 +258,8 @@ class GroupService:
         """Deletes committed and staged offsets of one group, for good."""
         if not keys:
             return
-        self._write(group_id, [(layout.offset_key(key), None) for key in keys])
+        written = keys[:500] if bugs.on("B285") else keys
+        self._write(group_id, [(layout.offset_key(key), None) for key in written])
         state = self.offsets_of(group_id)
         for key in keys:
             state.replay(key, None, -1, -1)
