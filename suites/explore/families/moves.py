@@ -16,15 +16,7 @@ NOWHERE = 7
 @rule("ElectLeaders", 0.8)
 def elect(model: Model) -> RequestStep | None:
     """Of one partition or several, also one that is not there or is named twice; at times of all that there are."""
-    topics: list[dict[str, Any]] | None
-    topics = [{"topic": name, "partitions": indexes} for name, indexes in model.some_partitions(0.15).items()]
-    match model.pick(["plain"] * 8 + ["twice", "none", "all"]):
-        case "twice":
-            topics = topics * 2
-        case "none":
-            topics = []
-        case "all":
-            topics = None
+    topics = _named(model, "topic", "partitions", ["plain"] * 8 + ["twice", "none", "all"])
     fields = {
         "election_type": model.pick([PREFERRED, PREFERRED, UNCLEAN, 2, -1]), "topic_partitions": topics,
         "timeout_ms": 10_000,
@@ -60,15 +52,13 @@ def _target(model: Model, name: str, index: int) -> Any:
 @rule("ListPartitionReassignments", 0.6)
 def moves(model: Model) -> RequestStep | None:
     """Of some partitions, or of all: on one node none is ever under way."""
-    topics: list[dict[str, Any]] | None
-    topics = [{"name": name, "partition_indexes": indexes} for name, indexes in model.some_partitions(0.15).items()]
-    match model.pick(["plain"] * 4 + ["twice", "none", "all", "all"]):
-        case "twice":
-            topics = topics * 2
-        case "none":
-            topics = []
-        case "all":
-            topics = None
+    topics = _named(model, "name", "partition_indexes", ["plain"] * 4 + ["twice", "none", "all", "all"])
     fields = {"topics": topics, "timeout_ms": 10_000}
     version = model.version("ListPartitionReassignments")
     return RequestStep("ListPartitionReassignments", version, fields, model.connection())
+
+
+def _named(model: Model, topic: str, indexes: str, ways: list[str]) -> list[dict[str, Any]] | None:
+    """Some partitions, under the names that the request has for a topic and for these; once or twice, none, or all."""
+    named = [{topic: name, indexes: numbers} for name, numbers in model.some_partitions(0.15).items()]
+    return {"plain": named, "twice": named * 2, "none": [], "all": None}[model.pick(ways)]
