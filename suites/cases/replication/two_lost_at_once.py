@@ -26,19 +26,14 @@ def neither_leads_for_the_other(wire, nodes, rng):
     """
     one, other, third = rng.sample(list(wire.nodes), 3)
     kept = [
-        placed(wire, f"on {first}, {second}, {third}", [first, second, third], **ALONE)
-        for first, second in ((one, other), (other, one))
+        placed(wire, "wide", [one, other, third], **ALONE),
+        placed(wire, "turned", [other, one, third], **ALONE),
+        placed(wire, "led-by-one", [one, third], **ALONE),
+        placed(wire, "led-by-other", [other, third], **ALONE),
     ]
-    kept += [placed(wire, f"on {first} and {third}", [first, third], **ALONE) for first in (one, other)]
-    lost = [placed(wire, f"on {one} and {other}", [one, other], **ALONE)]
+    lost = placed(wire, "lost", [one, other], **ALONE)
     for turn, both_die in enumerate((nodes.crash_controllers, lambda kill: kill())):
-        for topic in (*kept, *lost):
-            all_in_sync(wire, topic)
-        await_leaders(wire, of_all=True)
-        for topic in (*kept, *lost):
-            wire.refresh_metadata(topic)
-            wire.produce(topic, batch(f"{turn}"), acks=-1).must_be_at(2 * turn)
-        epochs = {row.name: row.partitions[0].leader_epoch for row in wire.metadata(*kept, *lost).struct.topics}
+        epochs = _all_have_it(wire, [*kept, lost], turn)
         both_die(lambda: [nodes.kill(node) for node in rng.sample([one, other], 2)])
         if not any(_is_alone(wire, third) for _ in range(round(FOUND_S / ASKS_EACH_S))):
             wire.not_applicable("who is left has no controller: the brokers that died are the controllers")
@@ -49,9 +44,19 @@ def neither_leads_for_the_other(wire, nodes, rng):
             wire.read_all(topic).must_hold(*[value for past in range(turn + 1) for value in (f"{past}", "alone")])
         for node in (one, other):
             nodes.start(node)
-        for topic in lost:
-            wire.await_topic(topic)
-            wire.produce(topic, batch("again"), acks=-1).must_be_at(2 * turn + 1)
+        wire.await_topic(lost)
+        wire.produce(lost, batch("again"), acks=-1).must_be_at(2 * turn + 1)
+
+
+def _all_have_it(wire, topics, turn):
+    """One record more in each, which is led by its first replica; the epochs of the leaders."""
+    for topic in topics:
+        all_in_sync(wire, topic)
+    await_leaders(wire, of_all=True)
+    for topic in topics:
+        wire.refresh_metadata(topic)
+        wire.produce(topic, batch(f"{turn}"), acks=-1).must_be_at(2 * turn)
+    return {row.name: row.partitions[0].leader_epoch for row in wire.metadata(*topics).struct.topics}
 
 
 def _is_alone(wire, third):
@@ -63,13 +68,15 @@ def _is_alone(wire, third):
 
 
 def _third_leads(wire, third, kept, lost, epochs):
-    answer = wire.metadata(*kept, *lost, to=third)
+    answer = wire.metadata(*kept, lost, to=third)
     for row in answer.struct.topics:
         part = row.partitions[0]
-        leader = third if row.name in kept else NO_NODE
-        where = f"{row.name}, which lies on {[*part.replica_nodes]}, is led by {part.leader_id}"
-        answer.must(part.leader_id == leader, f"{where}, with {[*part.isr_nodes]} in sync; it must be {leader}")
-        if row.name in kept:
-            answer.must([*part.isr_nodes] == [third], f"{where}, with {[*part.isr_nodes]} in sync; only it is alive")
-            was = epochs[row.name]
-            answer.must(part.leader_epoch > was, f"{where} in epoch {part.leader_epoch}; that before was {was}")
+        leads = "no node leads" if part.leader_id == NO_NODE else f"node {part.leader_id} leads"
+        found = f"{leads} {row.name}, which is on {[*part.replica_nodes]} with {[*part.isr_nodes]} in sync"
+        if row.name == lost:
+            answer.must(part.leader_id == NO_NODE, f"{found}; both its replicas are dead, so that no node can")
+            continue
+        answer.must(part.leader_id == third, f"{found}; node {third} must, which alone is alive")
+        answer.must([*part.isr_nodes] == [third], f"{found}; node {third} alone is alive")
+        was = epochs[row.name]
+        answer.must(part.leader_epoch > was, f"{found}, in epoch {part.leader_epoch}; that before was {was}")
