@@ -123,7 +123,7 @@ class InProcess:
         self.ended_when_asked = True
         self._rng = Random(7)  # one for all lives: what is drawn after a restart is new
         self._ns = 0
-        self._together = False
+        self._together: list[tuple[str, bytes]] | None = None
         self.tape: list[TranscriptEntry] = []
         self._lines: dict[str, tuple[ClientConnection, Pipe]] = {}
         self._begin(NOW_MS)
@@ -145,26 +145,38 @@ class InProcess:
         self._lines[connection] = line, pipe
 
     def send(self, connection: str, frame: bytes, api: str = "", version: int = -1) -> int:
-        if not self._together:
-            self.pause(ON_ITS_WAY_S)
-        line, pipe = self._lines[connection]
-        if not pipe.closed:
-            self._run(lambda: line.data_received(frame))
+        if self._together is not None:
+            self._together.append((connection, frame))
+            return self._later()
+        self.pause(ON_ITS_WAY_S)
+        self._run(lambda: self._arrives(connection, frame))
         return self._later()
 
+    def _arrives(self, connection: str, frame: bytes) -> None:
+        line, pipe = self._lines[connection]
+        if not pipe.closed:
+            line.data_received(frame)
+
     def together(self) -> AbstractContextManager[None]:
-        """One broker, one thread: whatever leaves first is answered first, and all of it at one time."""
+        """What leaves inside arrives in one turn of the loop: at its end, or as soon as an answer is awaited."""
         return self._at_one_time()
 
     @contextmanager
     def _at_one_time(self) -> Iterator[None]:
-        self._together = True
+        self._together = []
         try:
             yield
         finally:
-            self._together = False
+            self._all_arrive()
+            self._together = None
+
+    def _all_arrive(self) -> None:
+        if held := self._together:
+            self._together = []
+            self._run(lambda: [self._arrives(*each) for each in held])
 
     def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]:
+        self._all_arrive()
         pipe, passed_s = self._lines[connection][1], 0.0
         while (frame := _frame(pipe)) is None:
             if pipe.closed:

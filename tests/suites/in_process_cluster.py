@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import selectors
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,83 +30,16 @@ from brokertrial.suites.result import Outcome
 from brokertrial.suites.targets.node_ids import CONTROLLER, node_ids
 from brokertrial.suites.targets.reference import replicated
 from tests.suites.in_process import NOW_MS
-from tests.suites.in_process_connection import End, MemoryServer
+from tests.suites.in_process_connection import End
 from tests.suites.in_process_cuts import Cuts
+from tests.suites.in_process_loop import Ended, LoopClock, NodeLoop, bury
 
 NODES = 3
 READY_S, STOP_S = 90.0, 15.0
 A_REQUEST_S = 0.0005
 """What asking takes, so that nobody asks for ever at one moment."""
 CONNECT_AGAIN_S = 0.2
-FOREVER = float("inf")
-BURIALS = 20
 MOST_TURNS = 100_000  # at one moment
-
-
-class Ended(SystemExit):
-    """A process has ended by itself."""
-
-
-class Deaf(selectors.SelectSelector):
-    """Nothing comes from outside."""
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        return []
-
-
-class NodeLoop(asyncio.SelectorEventLoop):
-    """Runs a turn when it is told to, by the clock of the cluster."""
-
-    def __init__(self, cluster: InProcessCluster, member: Member) -> None:
-        self.cluster, self.member = cluster, member
-        self.frozen = self.dead = False
-        self.servers: list[MemoryServer] = []
-        super().__init__(Deaf())
-
-    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:
-        self.servers.append(MemoryServer(port or next(self.cluster.ports)))
-        return self.servers[-1]
-
-    def time(self) -> float:
-        return self.cluster.now_s
-
-    @property
-    def runs(self) -> bool:
-        return not (self.frozen or self.dead)
-
-    @property
-    def due_s(self) -> float:
-        """When there is something to do."""
-        if self._ready:
-            return self.cluster.now_s
-        return self._scheduled[0]._when if self._scheduled else FOREVER
-
-    def turn(self) -> None:
-        """Does what is due."""
-        self.call_soon(self.stop)
-        try:
-            self.run_forever()
-        except Ended:
-            if self.dead:
-                return
-            self.member.failure = "it ended by itself"
-            self.member.vanish()
-
-
-class LoopClock:
-    """The clock of a node."""
-
-    def __init__(self, loop: NodeLoop) -> None:
-        self._loop = loop
-
-    def now_ms(self) -> int:
-        return NOW_MS + round(self._loop.time() * 1000)
-
-    def monotonic(self) -> float:
-        return self._loop.time()
-
-    def call_later(self, delay_s: float, action: Callable[[], object]) -> asyncio.TimerHandle:
-        return self._loop.call_later(delay_s, action)
 
 
 class Member:
@@ -232,7 +164,7 @@ class InProcessCluster:
         told = (one.removeprefix("--set=").partition("=") for one in replicated(NODES))
         self.settings = {key: value for key, _, value in told} | settings
         self.rng, self.ports = Random(7), itertools.count(20_001)
-        self.now_s, self._ns = 0.0, 0
+        self.now_s, self._ns, self._together = 0.0, 0, False
         self.tape: list[TranscriptEntry] = []
         self.left_behind: list[tuple[NodeLoop, list[Any]]] = []
         self.cuts = Cuts()
@@ -303,13 +235,18 @@ class InProcessCluster:
         end = self._lines[connection]
         if not end.lost:
             end.write(frame)
-        for _ in range(4):
+        for _ in range(0 if self._together else 4):
             self._turns()
         return self._later()
 
-    def together(self) -> AbstractContextManager[None]:
-        """One broker, one thread: whatever leaves first is answered first."""
-        return nullcontext()
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What leaves inside arrives before any node has another turn."""
+        self._together = True
+        try:
+            yield
+        finally:
+            self._together = False
 
     def receive(self, connection: str, timeout_s: float, api: str = "", version: int = -1) -> tuple[bytes, int]:
         end = self._lines[connection]
@@ -350,7 +287,7 @@ class InProcessCluster:
         for member in self.members.values():
             member.kill()
         for loop, protocols in self.left_behind:
-            _bury(loop, protocols)
+            bury(loop, protocols)
         asyncio.open_connection, os._exit = self._real
 
 
@@ -377,21 +314,6 @@ def tried_in_cluster(case: Case, data: Path, bug: str = "", seed: int = 0, look:
     finally:
         cluster.end()
         bugs.clear()
-
-
-def _bury(loop: NodeLoop, protocols: list[Any]) -> None:
-    """Its tasks are cancelled; what they say then is heard by nobody."""
-    loop.set_exception_handler(lambda *_: None)
-    for planned in loop._scheduled:
-        planned.cancel()
-    for protocol in protocols:
-        if isinstance(protocol, asyncio.StreamReaderProtocol):
-            loop.call_soon(protocol.connection_lost, None)
-    for _ in range(BURIALS):
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.turn()
-    loop.close()
 
 
 def _size(end: End) -> int:

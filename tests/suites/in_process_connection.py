@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tests.suites.in_process_cluster import NodeLoop
+    from tests.suites.in_process_loop import NodeLoop
 
 
 BYTES_PER_S, LITTLE = 1e8, 100_000
