@@ -38,6 +38,8 @@ class Following:
         self._session_id = self._session_epoch = 0
         self._named: dict[TopicIdPartition, Partition] = {}
         """What the leader was told of: an answer about a replica that was given up since is not for the next one."""
+        self._told_start: dict[TopicIdPartition, int] = {}
+        """Where the log begins, as the leader was told last: retention may delete here before it does there."""
         self._new_here: set[TopicIdPartition] = set()
         """What this connection has brought nothing of yet."""
 
@@ -58,6 +60,7 @@ class Following:
             self._changed.pop(key, None)
             self._later.pop(key, None)
             self._named.pop(key, None)
+            self._told_start.pop(key, None)
             self._forgotten[key] = None
 
     def restart(self) -> None:
@@ -75,11 +78,15 @@ class Following:
             del self._later[key]
             self._changed[key] = None
             self._forgotten.pop(key, None)
+        for key, told in self._told_start.items():
+            if self._partitions[key].log.start_offset != told and key not in self._later:
+                self._changed[key] = None
         for key in [key for key in self._changed if self.throttle.holds_back(self._partitions[key], self._me)]:
             self._rests(key, now_s)
         topics: dict[uuid.UUID, Struct] = {}
         for key in self._changed:
             self._named[key] = self._partitions[key]
+            self._told_start[key] = self._partitions[key].log.start_offset
             topics.setdefault(key[0], _Topic(topic_id=key[0])).partitions.append(self._wanted(key))
         gone: dict[uuid.UUID, Struct] = {}
         for topic_id, index in self._forgotten:
