@@ -17,8 +17,9 @@ _MESSAGES = {
 def delete_groups(request: Struct, context: Context) -> Struct:
     """Each group on its own: one that cannot go does not keep the others."""
     results = []
-    for group_id in dict.fromkeys(request.groups_names):
-        code = context.node.groups.delete(group_id)
+    for number, group_id in enumerate(dict.fromkeys(request.groups_names)):
+        late = number >= 1_000 and bugs.on("B289")
+        code = errors.GROUP_ID_NOT_FOUND if late else context.node.groups.delete(group_id)
         if code == errors.NON_EMPTY_GROUP and bugs.on("N03"):
             code = errors.NONE
         results.append({"group_id": group_id, "error_code": code, "error_message": _MESSAGES.get(code)})

@@ -30,8 +30,10 @@ def delete_topics(wanted: Struct, context: Context) -> Struct:
     if not context.node.config["delete.topic.enable"]:
         return _disabled(states, context.version)
     seen: list[tuple[Any, Any]] = [(state.name, state.topic_id) for state in states]
-    answers = []
+    answers: list[dict[str, Any]] = []
     for state in {(s.name, s.topic_id): s for s in states}.values():
+        if len(answers) == 1_024 and bugs.on("B290"):
+            break
         twice = seen.count((state.name, state.topic_id)) > 1
         answers.append(_delete(context.node, state, twice=twice))
     return response("DeleteTopics", responses=answers)

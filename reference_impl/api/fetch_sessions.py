@@ -93,7 +93,7 @@ class FetchSession:
         known.high_watermark = answer.high_watermark if answer.error_code == errors.NONE else -1
         known.log_start = answer.log_start_offset
         goes_back = news if bugs.on("F06") else has_data
-        if goes_back and not bugs.on("P28"):
+        if goes_back and not bugs.on("P28") and not (len(self.partitions) > 64 and bugs.on("B293")):
             self.partitions[key] = self.partitions.pop(key)
         return news
 
@@ -178,7 +178,7 @@ class FetchSessions:
     def _evict(self, partitions: int) -> bool:
         """Ends the session that is idle longest, if that is long, else the smallest old one, if it is the smaller."""
         oldest = min(self._sessions.values(), key=lambda s: s.last_used, default=None)
-        if oldest is not None and self._now() - oldest.last_used > _IDLE_S:
+        if oldest is not None and self._now() - oldest.last_used > (0 if bugs.on("B295") else _IDLE_S):
             del self._sessions[oldest.id]
             return True
         evictable = (one for one in self._sessions.values() if one.may_make_room)

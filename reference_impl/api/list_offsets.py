@@ -42,7 +42,9 @@ def list_offsets(request: Struct, context: Context) -> Struct:
             "name": topic.name,
             "partitions": [
                 _answer(topic.name, part, request, context, twice=asked[topic.name, part.partition_index] > 1)
-                for part in {part.partition_index: part for part in topic.partitions}.values()
+                for part in list({part.partition_index: part for part in topic.partitions}.values())[
+                    : 1_000 if bugs.on("B287") else None
+                ]
             ],
         }
         for topic in request.topics

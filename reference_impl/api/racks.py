@@ -32,6 +32,7 @@ def better(node: Broker, partition: Partition, rack: str, offset: int) -> int:
         for one, progress in leading.followers.items()
         if of(node, one) == rack
         and (one in leading.isr or bugs.on("K42"))
-        and progress.start_offset <= offset <= progress.end_offset
+        and (progress.start_offset <= offset or bugs.on("B311"))
+        and offset <= progress.end_offset
     }
     return max(ends, key=lambda one: ends[one], default=LEADER)

@@ -21,6 +21,8 @@ from brokertrial.wire.records import Batch, batches
 STEP_S = 0.005
 _LONG_PAUSE_S = 0.1
 _CHUNK_BYTES = 64 * 1024
+_FEW = 500
+"""Records that a coordinator with a planted bug reads in a step."""
 log = logging.getLogger("coordinator")
 
 
@@ -30,7 +32,8 @@ def read_through(partition: Partition, buffer_bytes: int) -> Iterator[Batch]:
     Of a batch that is larger than the buffer all is read, as by Kafka's CoordinatorLoaderImpl.
     """
     at, chunk_bytes, whole = partition.log.start_offset, min(buffer_bytes, _CHUNK_BYTES), not bugs.on("Z29")
-    while data := partition.log.read(at, chunk_bytes, partition.log.end_offset, at_least_one=whole):
+    end = partition.log.end_offset
+    while data := partition.log.read(at, chunk_bytes, end, at_least_one=whole):
         began_at = at
         for batch in batches(data):
             if batch.header.base_offset > at and bugs.on("Z32"):
@@ -41,6 +44,7 @@ def read_through(partition: Partition, buffer_bytes: int) -> Iterator[Batch]:
                 at = batch.header.base_offset + batch.header.record_count
         if at <= began_at:
             raise ValueError(f"what is read at offset {began_at} ends at {at}")
+        end = end if _ends_as_it_began() else partition.log.end_offset
 
 
 class Loads:
@@ -89,7 +93,7 @@ class Loads:
         once_alone = bugs.on("Y43")
         if not once_alone:
             self._next = None
-        deadline = self._clock.monotonic() + (0 if once_alone or _pause_s() else STEP_S)
+        deadline = self._clock.monotonic() + (0 if once_alone or _answers_early() or says_so_to_all() else STEP_S)
         while self._open:
             index, (partition, work) = next(iter(self._open.items()))
             try:
@@ -103,17 +107,23 @@ class Loads:
             self._next = self._clock.call_later(_pause_s(), self._step)
 
     def _goes_on(self, work: Iterator[None], deadline: float) -> bool:
-        return any(self._clock.monotonic() >= deadline for _ in work)
+        few = _ends_as_it_began()
+        return any(self._clock.monotonic() >= deadline or (few and done > _FEW) for done, _ in enumerate(work))
 
 
 def _pause_s() -> float:
     """None in a healthy broker; one with a bug of loading reads slowly, so that it shows."""
-    return (STEP_S if _answers_early() else 0) or (_LONG_PAUSE_S if says_so_to_all() else 0)
+    return (STEP_S if _answers_early() or _ends_as_it_began() else 0) or (_LONG_PAUSE_S if says_so_to_all() else 0)
 
 
 def _answers_early() -> bool:
     """Not in a healthy broker."""
     return bugs.on("Y45")
+
+
+def _ends_as_it_began() -> bool:
+    """Not in a healthy broker: whether a log is read to the end that it had at first."""
+    return bugs.on("B302")
 
 
 def says_so_to_all() -> bool:

@@ -140,6 +140,8 @@ def subscribed_topics(subscription: bytes) -> frozenset[str] | None:
     Version 0 is a prefix of all later ones, so what follows the topics does not matter.
     """
     fields = subscription[2:]
+    if int.from_bytes(fields[:4], "big", signed=True) > len(fields) and bugs.on("B310"):
+        raise OverflowError(f"a list of {len(fields)} bytes is said to hold more topics")
     if any(subscription[:2]) and bugs.on("D97"):
         return None
     try:

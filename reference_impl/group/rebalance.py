@@ -273,7 +273,7 @@ def _prepare(group: ClassicGroup, now: int, limits: GroupLimits, out: list[Effec
     if group.state is GroupState.COMPLETING:
         for member in group.members.values():
             member.assignment = b""
-        _answer_syncs(group, errors.REBALANCE_IN_PROGRESS, now, out)
+        None if bugs.on("B306") else _answer_syncs(group, errors.REBALANCE_IN_PROGRESS, now, out)
     group.awaited.clear()
     group.deadlines.pop(_SYNC, None)
     first = group.state is GroupState.EMPTY and not (group.generation and bugs.on("Z48"))

@@ -274,7 +274,7 @@ class GroupService:
                 written = self._saved(group, effect) and written
             else:
                 answer: asyncio.Future[Effect] = effect.to  # type: ignore[assignment]
-                if not answer.done():
+                if not answer.done() or bugs.on("B305"):
                     answer.set_result(effect if written else replace(effect, error=errors.NOT_COORDINATOR))
         self._arm(group)
 

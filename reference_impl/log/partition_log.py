@@ -307,6 +307,8 @@ class PartitionLog:
         if deletable == len(self.segments):
             self.roll(now_ms)
         spared = 1 if 0 < deletable < len(self.segments) - 1 and bugs.on("M35b") else 0
+        if 32 < deletable < len(self.segments) - 1 and bugs.on("B299"):
+            deletable += 1
         if deletable and not spared:
             self._begin_at(self.segments[deletable])
         for segment in self.segments[spared : spared + deletable]:

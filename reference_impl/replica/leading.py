@@ -52,6 +52,10 @@ class Leading:
         self.partition_epoch = partition_epoch
         self.proposed: Proposal | None = None
 
+    def remember(self, known: dict[int, FollowerProgress]) -> None:
+        """What B309 does: who was a follower before is as far as it was."""
+        self.followers |= {one: progress for one, progress in known.items() if one in self.followers}
+
     def settled(self, replicas: list[int], isr: list[int], partition_epoch: int, now_s: float) -> None:
         """The controller's word, which ends any proposal that it is newer than."""
         if partition_epoch <= self.partition_epoch:

@@ -21,7 +21,7 @@ from brokertrial.reference_impl.log.partition_log import PartitionLog
 from brokertrial.reference_impl.log.producers import DuplicateBatch, ProducerTable, RejectedBatch
 from brokertrial.reference_impl.log.segment import Aborted
 from brokertrial.reference_impl.log.validate import Rejected, check_frame, validate
-from brokertrial.reference_impl.replica.leading import Leading, Proposal
+from brokertrial.reference_impl.replica.leading import FollowerProgress, Leading, Proposal
 from brokertrial.reference_impl.settings.config import TopicRules
 from brokertrial.wire import errors, records
 
@@ -48,6 +48,8 @@ class Partition:
         self.leader_epoch = -1
         self.leader_id = NOBODY
         self.leading: Leading | None = None
+        self._were_followers: dict[int, FollowerProgress] = {}
+        """What B309 remembers of replicas that are gone."""
         self.led_since = -1
         """The epoch from which on this node leads, or led, with no other in between."""
         self.high_watermark = log.start_offset
@@ -62,6 +64,7 @@ class Partition:
     def settle(self, placement: Placement) -> None:
         """Takes the controller's word on who leads and who is in sync; an older word changes nothing."""
         now_s = self._clock.monotonic()
+        self._were_followers = self._were_followers | self.leading.followers if self.leading is not None else {}
         if placement.leader_epoch > self.leader_epoch:
             taken_over = self.leader_epoch >= 0
             leads_on = self.leading is not None and placement.leader_epoch == self.leader_epoch + 1
@@ -87,6 +90,8 @@ class Partition:
             self.leading.settled(placement.replicas, placement.isr, placement.partition_epoch, now_s)
             if bugs.on("Z19"):
                 return
+        if self.leading is not None and bugs.on("B309"):
+            self.leading.remember(self._were_followers)
         self._advance()
 
     def _taking_over(self, mark_before: int) -> None:
@@ -262,7 +267,7 @@ class Partition:
 
     def _append(self, batch: bytearray) -> int:
         base = self._place(batch)
-        if self.leading is not None:
+        if self.leading is not None and not bugs.on("B307"):
             self.leading.appending(self.log.end_offset, self._clock.monotonic())
         header = read_header(batch)
         try:
@@ -321,6 +326,10 @@ class Partition:
 
     def unwatch(self, callback: Callable[[], None]) -> None:
         self._watchers.discard(callback)
+
+    def forget_watchers(self) -> None:
+        """What B294 does with all of them when one reader is gone."""
+        self._watchers.clear()
 
     def _tell_watchers(self) -> None:
         for callback in tuple(self._watchers)[: 16 if bugs.on("B283") else None]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from brokertrial.reference_impl import bugs
 from brokertrial.wire.aio import AsyncConnection
 from brokertrial.wire.codec import Malformed
 from brokertrial.wire.conversation import ConnectionFailed
 from brokertrial.wire.messages import Struct
 
 _TIMEOUT_S = 3.0
+_FOR_EVER_S = 3_600.0
+"""How long a broker with a planted bug waits for another that keeps its connection."""
 
 
 class PeerGone(Exception):
@@ -30,7 +33,7 @@ class Peers:
         connection: AsyncConnection | None = None
         try:
             connection = await self._connection(broker)
-            return await connection.call(message, version)
+            return await connection.call(message, version, _FOR_EVER_S if bugs.on("B308") else _TIMEOUT_S)
         except (ConnectionFailed, Malformed, OSError) as error:
             if connection is not None and self._connections.get(broker) is connection:
                 del self._connections[broker]

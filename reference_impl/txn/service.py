@@ -287,7 +287,7 @@ class TransactionService:
         if transaction is None or not transaction.ending:
             return
         commit = transaction.state is TransactionState.PREPARE_COMMIT
-        partitions = sorted(transaction.partitions)
+        partitions = sorted(transaction.partitions)[: 100 if bugs.on("B291") else None]
         if commit and len(partitions) > 1 and bugs.on("M18a"):
             partitions.pop()
         epoch = self._coordinator_epoch(transactional_id)
@@ -329,7 +329,7 @@ class TransactionService:
 
     def _abort_overdue(self) -> None:
         now_ms = self._node.clock.now_ms()
-        for transaction in list(self._transactions.values()):
+        for transaction in list(self._transactions.values())[: 64 if bugs.on("B292") else None]:
             if bugs.on("B70") and state.overdue(transaction, now_ms) and not self._may_write(transaction):
                 return
             if state.overdue(transaction, now_ms) and self._may_write(transaction):

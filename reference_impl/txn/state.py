@@ -94,7 +94,8 @@ def init_producer(
     """
     if expected is not None and not _continues(t, *expected):
         return Transition(t, errors.PRODUCER_FENCED)
-    if t.ending or (expected and expected[1] == t.epoch and t.state is TransactionState.ONGOING and bugs.on("B179")):
+    ending = t.ending and not (expected and bugs.on("B303"))
+    if ending or (expected and expected[1] == t.epoch and t.state is TransactionState.ONGOING and bugs.on("B179")):
         return Transition(t, errors.CONCURRENT_TRANSACTIONS)
     if t.state is TransactionState.ONGOING:
         return Transition(fenced(t, now), errors.CONCURRENT_TRANSACTIONS)

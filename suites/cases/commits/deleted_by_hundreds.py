@@ -32,4 +32,7 @@ def _must_have(wire, group, due):
     read = wire.committed_all(group, None)
     found = {partition: offset for (_, partition), offset in read.offsets.items() if offset >= 0}
     others = sorted(set(found.items()) ^ set(due.items()))
-    wire.must(not others, f"{len(found)} offsets are committed, not {len(due)}; they differ in {others[:2]}")
+    where = ", ".join(f"partition {partition}" for partition, _ in others[:2])
+    wire.must(
+        not others, f"offsets of {len(found)} partitions are committed, not of {len(due)}; they differ in {where}"
+    )

@@ -73,11 +73,13 @@ class ManyKeys:
     def must_hold_the_latest(self):
         read = self.wire.read_all(self.topic)
         there = {record.offset for record in read.records}
-        lost = [key for key, (offset, value) in self.latest.items() if value is not None and offset not in there]
-        read.must(not lost, f"the latest values of {len(lost)} keys are gone, of {lost[:3]} and others")
+        lost = [
+            key.decode() for key, (offset, value) in self.latest.items() if value is not None and offset not in there
+        ]
+        read.must(not lost, f"the latest values of {len(lost)} keys are gone, such as {', '.join(lost[:3])}")
         back = [
-            key
+            key.decode()
             for at, key in enumerate(self.first)
             if at in there and self.latest[key][1] is None and self.latest[key][0] not in there
         ]
-        read.must(not back, f"{back} were deleted, and have their old values again: the tombstones are gone")
+        read.must(not back, f"{', '.join(back)} were deleted, and have their old values again: the tombstones are gone")

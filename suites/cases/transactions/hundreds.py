@@ -56,8 +56,10 @@ def _ended(wire, topic, rng, opened):
 def _must_be_read(wire, topic, at, due):
     read = wire.read_all(topic, offset=at, isolation=COMMITTED)
     found = {record.offset: record.value for record in read.records}
-    lost = [value for offset, value in due.items() if offset not in found]
-    read.must(not lost, f"from {at} on {len(lost)} committed records are missing, such as {lost[:1]}")
-    aborted = [value for offset, value in found.items() if offset not in due]
-    read.must(not aborted, f"from {at} on {len(aborted)} aborted records are returned, such as {aborted[:1]}")
+    lost = [value.decode() for offset, value in due.items() if offset not in found]
+    read.must(not lost, f"from {at} on {len(lost)} committed records are missing, such as {', '.join(lost[:2])}")
+    aborted = [value.decode() for offset, value in found.items() if offset not in due]
+    read.must(
+        not aborted, f"from {at} on {len(aborted)} aborted records are returned, such as {', '.join(aborted[:2])}"
+    )
     read.must(found == due, f"from {at} on the records are others than those that were committed")
