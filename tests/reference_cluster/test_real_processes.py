@@ -44,6 +44,7 @@ def all_know_each_other(cluster: Cluster) -> None:
 def make(cluster: Cluster, topic: str) -> None:
     all_know_each_other(cluster)
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUICK})
+    admin.list_topics(timeout=20)  # once it knows the brokers, what waits at the bootstrap address is lost (-137)
     wanted = NewTopic(topic, 1, 3, config={"min.insync.replicas": "2"})
     for done in admin.create_topics([wanted]).values():
         done.result(20)
