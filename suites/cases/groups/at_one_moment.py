@@ -30,84 +30,98 @@ def a_moment_leads_to_one_generation(wire, topic, group, rng):
     14 moments, up to eight members, of which one at least does not join, so that the generation awaits it. Every third
     moment, by draw, comes before the leader of a generation has brought the assignments.
     """
-    made, members = 0, []
-    for _ in range(LEAST):
-        made += 1
-        members.append(_member(wire, group, made))
-    first, *others = members
-    first.join().must_succeed()
-    for member in others:
-        member.begin_join()
-    first.await_rebalance()
-    first.begin_join()
-    _generation(members)
+    moving = Moving(wire, topic, group, rng)
     for turn in range(TURNS):
         if stable := rng.random() < 0.7:
-            _must_be_brought_their_own(wire, members, rng)
-        before = members[0].generation
-        silent, *rest = rng.sample(members, len(members))
-        acts = {member: rng.choice((*QUIET, "joins", "joins")) for member in rest}
-        for member in rest[: rng.randint(0, len(rest))][: max(0, len(members) - LEAST)]:
-            acts[member] = "leaves"
-        acts[silent] = rng.choice(QUIET)
+            _must_be_brought_their_own(wire, moving.members, rng)
+        before = moving.members[0].generation
+        acts = moving.drawn(stable)
+        moving.all_at_once(acts, turn)
+        if moving.rejoined(acts):
+            leads_on = moving.members[0]
+            wire.must(
+                leads_on.generation == before + 1,
+                f"the generation behind {before} is {leads_on.generation}; it must be {before + 1}",
+                leads_on.joined,
+            )
+
+
+class Moving:
+    """The members of a group, and what they do next."""
+
+    def __init__(self, wire, topic, group, rng):
+        self.wire, self.topic, self.group, self.rng = wire, topic, group, rng
+        self.made, self.members = 0, list[Member]()
+        self.members = [self._made() for _ in range(LEAST)]
+        first, *others = self.members
+        first.join().must_succeed()
+        for member in others:
+            member.begin_join()
+        first.await_rebalance()
+        first.begin_join()
+        _must_be_one_generation(self.members)
+
+    def drawn(self, stable):
+        """What each member does at the next moment, and who comes; one at least neither joins nor leaves."""
+        silent, *rest = self.rng.sample(self.members, len(self.members))
+        acts = {member: self.rng.choice((*QUIET, "joins", "joins")) for member in rest}
+        most = max(0, len(self.members) - LEAST)
+        acts |= dict.fromkeys(rest[: min(most, self.rng.randint(0, len(rest)))], "leaves")
+        acts[silent] = self.rng.choice(QUIET)
         if not stable:  # whoever asks for an assignment then waits for somebody to join
             acts |= {member: "syncs" for member, act in acts.items() if act == "is silent"}
             acts[rest[-1]] = "joins"
             acts |= {member: "beats" for member, act in acts.items() if member.leads and act == "syncs"}
-        come: list[Member] = []
-        while len(members) + len(come) < MOST and rng.random() < 0.4:
-            made += 1
-            come.append(_member(wire, group, made))
-            come[-1].reserve()
-        acts |= dict.fromkeys(come, "joins")
-        order = rng.sample(list(acts), len(acts))
-        answers = once(wire, [ask for member in order if (ask := _asked(wire, topic, member, acts[member], turn))])
-        asked = [member for member in order if acts[member] != "is silent"]
-        for member, answer in zip(asked, answers, strict=True):
+        while len(acts) < MOST and self.rng.random() < 0.4:
+            new = self._made()
+            new.reserve()
+            acts[new] = "joins"
+        return acts
+
+    def all_at_once(self, acts, turn):
+        """In a drawn order."""
+        asking = [each for each in self.rng.sample(list(acts), len(acts)) if acts[each] != "is silent"]
+        answers = once(self.wire, [self._how(member, acts[member], turn) for member in asking])
+        for member, answer in zip(asking, answers, strict=True):
             _looked_at(member, acts[member], answer)
-        moved = [member for member in acts if acts[member] in ("joins", "leaves")]
-        members = [member for member in (*members, *come) if acts[member] != "leaves"]
-        if not moved:
-            continue
-        for member in members:
+
+    def rejoined(self, acts):
+        """Whether there is a next generation: whoever has not joined is called, and does."""
+        self.members = [member for member, act in acts.items() if act != "leaves"]
+        if not {"joins", "leaves"}.intersection(acts.values()):
+            return False
+        for member in self.members:
             if acts[member] != "joins":
                 member.await_rebalance().examined = True
                 member.begin_join()
-        _generation(members)
-        wire.must(
-            members[0].generation == before + 1,
-            f"the generation behind {before} is {members[0].generation}; it must be {before + 1}",
-            members[0].joined,
+        _must_be_one_generation(self.members)
+        return True
+
+    def _made(self):
+        self.made += 1
+        return self.wire.member(
+            self.group,
+            f"{self.group} {self.made}",
+            session_timeout_ms=LONG_MS,
+            rebalance_timeout_ms=LONG_MS,
+            protocol_type=OPAQUE,
+            protocols=[("range", b"of %d" % self.made)],
         )
 
-
-def _member(wire, group, number):
-    return wire.member(
-        group,
-        f"{group} {number}",
-        session_timeout_ms=LONG_MS,
-        rebalance_timeout_ms=LONG_MS,
-        protocol_type=OPAQUE,
-        protocols=[("range", b"of %d" % number)],
-    )
-
-
-def _asked(wire, topic, member, act, turn):
-    """How to ask for it."""
-    if act == "joins":
-        member.settings["protocols"] = [("range", b"%s in %d" % (member.name.encode(), turn))]
-        return partial(wire.join_group, member.group, member_id=member.id, via=member.name, **member.settings)
-    of = (member.group, member.generation, member.id)
-    if act == "leaves":
-        return partial(wire.leave_group, member.group, member.id, via=member.name)
-    if act == "beats":
-        return partial(wire.heartbeat, *of, via=member.name)
-    if act == "syncs":
-        return partial(wire.sync_group, *of, protocol_type=OPAQUE, via=member.name)
-    if act == "commits":
+    def _how(self, member, act, turn):
+        """To ask for it."""
+        wire, of = self.wire, (member.group, member.generation, member.id)
+        if act == "joins":
+            member.settings["protocols"] = [("range", b"%s in %d" % (member.name.encode(), turn))]
+            return partial(wire.join_group, member.group, member_id=member.id, via=member.name, **member.settings)
+        if act == "leaves":
+            return partial(wire.leave_group, member.group, member.id, via=member.name)
+        if act == "beats":
+            return partial(wire.heartbeat, *of, via=member.name)
+        if act == "syncs":
+            return partial(wire.sync_group, *of, protocol_type=OPAQUE, via=member.name)
         how = {"offset": turn, "generation": member.generation, "member_id": member.id, "via": member.name}
-        return partial(wire.commit, member.group, topic, **how)
-    return None
+        return partial(wire.commit, member.group, self.topic, **how)
 
 
 def _looked_at(member, act, answer):
@@ -120,7 +134,7 @@ def _looked_at(member, act, answer):
     answer.must(code in MAY_BE, f"who {act} is answered {errors.name(code)}", "error_code")
 
 
-def _generation(members):
+def _must_be_one_generation(members):
     """All have joined: they are of one generation, and its leader is told what each has brought."""
     for member in members:
         member.finish_join().must_succeed()
