@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.coordinator.loading import lists_what_is_read
 from brokertrial.reference_impl.group.classic import ClassicGroup, GroupState
 from brokertrial.reference_impl.group.consumer import ConsumerGroup
 from brokertrial.wire import errors
@@ -18,7 +19,7 @@ def list_groups(request: Struct, context: Context) -> Struct:
     """All groups that pass both filters; an empty filter lets everything through."""
     if (not context.client_id and bugs.on("M39l")) or (request._unknown_tags and bugs.on("M39m")):
         return response("ListGroups", error_code=errors.INVALID_REQUEST)
-    if context.node.groups.loads:
+    if context.node.groups.loads and not lists_what_is_read():
         return response("ListGroups", error_code=errors.COORDINATOR_LOAD_IN_PROGRESS)
     states = {state.lower() for state in request.states_filter}
     if bugs.on("U20"):

@@ -107,13 +107,17 @@ class Loads:
             self._next = self._clock.call_later(_pause_s(), self._step)
 
     def _goes_on(self, work: Iterator[None], deadline: float) -> bool:
-        few = _ends_as_it_began()
+        few = _reads_few()
         return any(self._clock.monotonic() >= deadline or (few and done > _FEW) for done, _ in enumerate(work))
 
 
 def _pause_s() -> float:
     """None in a healthy broker; one with a bug of loading reads slowly, so that it shows."""
-    return (STEP_S if _answers_early() or _ends_as_it_began() else 0) or (_LONG_PAUSE_S if says_so_to_all() else 0)
+    return (STEP_S if _answers_early() or _reads_few() else 0) or (_LONG_PAUSE_S if says_so_to_all() else 0)
+
+
+def _reads_few() -> bool:
+    return _ends_as_it_began() or lists_what_is_read()
 
 
 def _answers_early() -> bool:
@@ -124,6 +128,11 @@ def _answers_early() -> bool:
 def _ends_as_it_began() -> bool:
     """Not in a healthy broker: whether a log is read to the end that it had at first."""
     return bugs.on("B302")
+
+
+def lists_what_is_read() -> bool:
+    """Not in a healthy broker: whether groups are listed while there are others still to be read."""
+    return bugs.on("B312")
 
 
 def says_so_to_all() -> bool:
