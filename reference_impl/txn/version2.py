@@ -19,6 +19,8 @@ from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.txn.state import LAST_EPOCH, NONE, Transaction, TransactionState, Transition
 from brokertrial.wire import errors
 
+_VERSION = 2
+
 
 def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, new_id: Callable[[], int]) -> Transition:
     """The producer's decision, with a new epoch for its next transaction."""
@@ -27,8 +29,9 @@ def end(t: Transaction, producer_id: int, epoch: int, commit: bool, now: int, ne
     if t.producer_id != producer_id and not overflowed:
         return Transition(t, errors.INVALID_PRODUCER_ID_MAPPING)
     fenced_in_the_last = t.epoch > LAST_EPOCH and t.next_producer_id == NONE and not bugs.on("K16")
+    in_the_classic_protocol = t.client_version < _VERSION and t.epoch == epoch  # which leaves the epoch as it was
     if fenced_in_the_last or not (
-        bumped if t.ending else t.epoch == epoch or (_complete(t) and (bumped or overflowed))
+        bumped or in_the_classic_protocol if t.ending else t.epoch == epoch or (_complete(t) and (bumped or overflowed))
     ):
         return Transition(t, errors.PRODUCER_FENCED)
     if t.state is TransactionState.ONGOING:
@@ -62,7 +65,7 @@ def _prepared(t: Transaction, commit: bool, now: int, new_id: Callable[[], int])
         last_epoch=t.epoch,
         next_producer_id=new_id() if t.exhausted else NONE,
         updated_ms=now,
-        client_version=2,
+        client_version=_VERSION,
     )
 
 

@@ -230,3 +230,11 @@ def test_a_retry_is_known_by_the_epoch_before_whoever_raised_it() -> None:
         (-1, True): errors.PRODUCER_FENCED,
         (-1, False): errors.PRODUCER_FENCED,
     }
+
+
+def test_an_end_in_the_classic_protocol_is_known_by_the_epoch_that_it_left() -> None:
+    """Whoever says it again in version 2 is busy or contradicts it, and is not fenced."""
+    t = Transaction("x", 7, TIMEOUT_MS, epoch=1, state=TransactionState.PREPARE_COMMIT)
+    same, opposite = (version2.end(t, 7, 1, commit, 0, lambda: 8).error for commit in (True, False))
+    assert (same, opposite) == (errors.CONCURRENT_TRANSACTIONS, errors.INVALID_TXN_STATE)
+    assert version2.end(t, 7, 0, True, 0, lambda: 8).error == errors.CONCURRENT_TRANSACTIONS
