@@ -14,6 +14,8 @@ from brokertrial.wire.codec import decode
 from brokertrial.wire.messages import data
 
 _KEY = 0
+_EVER_MS = 1 << 50
+"""By which a broker with a planted bug takes a transaction for younger than it is."""
 
 
 def key(transactional_id: str) -> bytes:
@@ -60,7 +62,7 @@ def read_value(transactional_id: str, record: bytes) -> Transaction:
         next_producer_id=message.next_producer_id,
         state=_state(message.transaction_status),
         partitions=frozenset((t.topic, i) for t in message.transaction_partitions or () for i in t.partition_ids),
-        started_ms=message.transaction_start_timestamp_ms,
+        started_ms=message.transaction_start_timestamp_ms + _EVER_MS * bugs.on("B313"),
         updated_ms=message.transaction_last_update_timestamp_ms,
         client_version=message.client_transaction_version,
     )
