@@ -37,14 +37,17 @@ def each_is_as_it_was_made(wire, nodes, rng):
     now, absent = {**left, **again}, [*absent, *gone[TOPICS // 4 :]]
     later = _must_be_told(wire, now, absent, rng)
     same = [name for name in later if (later[name] == ids[name]) != (name in left)]
-    wire.must(not same, f"{len(same)} topics, such as {same[:1]}, have the id of one deleted, or another than before")
+    wire.must(
+        not same,
+        f"{len(same)} topics, such as {''.join(same[:1])}, have the id of a deleted topic, or another id than before",
+    )
 
     rng.choice((nodes.stop_and_start, nodes.crash))(wire.nodes[0])
     for name in now:
         wire.await_topic(name)
     after = _must_be_told(wire, now, absent, rng)
     changed = [name for name in after if after[name] != later[name]]
-    wire.must(not changed, f"{len(changed)} topics, such as {changed[:1]}, have another id after a restart")
+    wire.must(not changed, f"{len(changed)} topics, such as {''.join(changed[:1])}, have another id after a restart")
 
 
 def _make(wire, rows):
@@ -52,7 +55,7 @@ def _make(wire, rows):
         [wire.topic_row(name, count, 1, {LARGEST: str(limit)}) for name, (count, limit) in rows.items()]
     ).must_succeed()
     named = sorted(row.name for row in answer.struct.topics)
-    answer.must(named == sorted(rows), f"{len(named)} of {len(rows)} topics are answered", "topics")
+    answer.must(named == sorted(rows), f"it has {len(named)} rows for {len(rows)} topics", "topics")
     for name in rows:
         wire.await_topic(name)
 
@@ -62,8 +65,9 @@ def _delete(wire, gone, absent, rng):
     answer.examined = True
     rows = sorted((row.name, row.error_code) for row in answer.struct.responses)
     due = sorted([(name, 0) for name in gone] + [(name, errors.UNKNOWN_TOPIC_OR_PARTITION) for name in absent])
-    others = sorted(set(rows) ^ set(due))
-    answer.must(not others and len(rows) == len(due), f"{len(rows)} of {len(due)} are answered, unlike {others[:2]}")
+    answer.must(len(rows) == len(due), f"it has {len(rows)} rows for {len(due)} topics", "responses")
+    for (name, error), (_, wanted) in zip(rows, due, strict=True):
+        answer.must(error == wanted, f"{name} is answered {errors.name(error)}; it must be {errors.name(wanted)}")
 
 
 def _must_be_told(wire, there, absent, rng):
@@ -74,9 +78,14 @@ def _must_be_told(wire, there, absent, rng):
     answer.examined = True
     _must_name(answer, sorted(row.name for row in answer.struct.topics), named)
     for row in answer.struct.topics:
-        due = (errors.NONE, there[row.name][0]) if row.name in there else (errors.UNKNOWN_TOPIC_OR_PARTITION, 0)
-        found = (row.error_code, len(row.partitions))
-        answer.must(found == due, f"{row.name} is told with error and partitions {found}; it must be {due}")
+        error, count = (
+            (errors.NONE, there[row.name][0]) if row.name in there else (errors.UNKNOWN_TOPIC_OR_PARTITION, 0)
+        )
+        answer.must(
+            (row.error_code, len(row.partitions)) == (error, count),
+            f"{row.name} has error {errors.name(row.error_code)} and {len(row.partitions)} partitions; "
+            f"it must have {errors.name(error)} and {count}",
+        )
     ids = {row.name: row.topic_id for row in answer.struct.topics if row.name in there}
 
     resources = [
@@ -88,11 +97,12 @@ def _must_be_told(wire, there, absent, rng):
     _must_name(answer, sorted(row.resource_name for row in answer.struct.results), named)
     for row in answer.struct.results:
         known = row.resource_name in there
-        told = [(each.name, each.value) for each in row.configs]
-        wanted = [(LARGEST, str(there[row.resource_name][1]))] if known else []
+        found = [each.value for each in row.configs if each.name == LARGEST]
+        wanted = [str(there[row.resource_name][1])] if known else []
         answer.must(
-            (not row.error_code, told) == (known, wanted),
-            f"{row.resource_name} is told with {errors.name(row.error_code)}, {told}; it must be {wanted}",
+            (not row.error_code, found) == (known, wanted),
+            f"{row.resource_name} has error {errors.name(row.error_code)} and {LARGEST} {', '.join(found) or 'unset'}; "
+            f"it must {'have ' + wanted[0] if known else 'be refused'}",
         )
     return ids
 

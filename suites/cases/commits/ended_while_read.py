@@ -3,11 +3,12 @@
 from itertools import islice
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.commits._long_log import PARTITIONS, TIMES, commit_much
 from brokertrial.suites.probe.coordinator_writes import coordinator_partition, names_in
 from brokertrial.suites.probe.internal_topics import partitions_shown
 
 OFFSETS = "__consumer_offsets"
-PARTITIONS, TIMES, AT_A_TIME, TRANSACTIONS, LONGEST_MS, WITHIN_S = 300, 240, 20, 12, 600_000, 60
+TRANSACTIONS, LONGEST_MS, WITHIN_S = 12, 600_000, 60
 
 
 @case(
@@ -26,7 +27,7 @@ def what_is_decided_meanwhile_counts(wire, topic_of, nodes, rng):
     coordinates these groups was stopped or killed.
     """
     topic, much = topic_of(partitions=PARTITIONS, replicas=1), wire.name("much")
-    _commit_much(wire, much, topic)
+    commit_much(wire, much, topic)
     partitions = partitions_shown(wire, OFFSETS)
     groups = list(islice(names_in(wire, coordinator_partition(much, partitions), partitions), TRANSACTIONS))
     producers = {group: wire.producer(wire.name(f"x{n}"), timeout_ms=LONGEST_MS) for n, group in enumerate(groups)}
@@ -46,13 +47,3 @@ def what_is_decided_meanwhile_counts(wire, topic_of, nodes, rng):
     last = wire.committed_all(much, [(topic, partition) for partition in range(PARTITIONS)]).must_succeed()
     wrong = sorted(partition for (_, partition), offset in last.offsets.items() if offset != TIMES - 1)
     last.must(not wrong, f"{len(wrong)} of {PARTITIONS} partitions have not the offset {TIMES - 1} committed last")
-
-
-def _commit_much(wire, group, topic):
-    for first in range(0, TIMES, AT_A_TIME):
-        asked = [
-            wire.commit_all(group, {(topic, partition): number for partition in range(PARTITIONS)}, wait=False)
-            for number in range(first, first + AT_A_TIME)
-        ]
-        for answer in asked:
-            answer.must_succeed()

@@ -40,7 +40,7 @@ def _commit(answer, named):
     answer.examined = True
     rows = [(row.partition_index, row.error_code) for each in answer.struct.topics for row in each.partitions]
     due = sorted((number, 0 if number < THERE else errors.UNKNOWN_TOPIC_OR_PARTITION) for _, number in named)
-    _must_be_equal(answer, sorted(rows), due, "its answers")
+    _must_be_equal(answer, sorted(rows), due, "the results")
 
 
 def _must_be_told(wire, group, named, base):
@@ -50,12 +50,18 @@ def _must_be_told(wire, group, named, base):
         due = [(number, base + number) for number in range(THERE)]
         if asked is not None:
             due += [(number, -1) for number in range(THERE, ROWS)]
-        _must_be_equal(answer, found, due, "the offsets told")
+        _must_be_equal(answer, found, due, "the offsets")
 
 
 def _must_be_equal(answer, found, due, what):
     others = sorted(set(found) ^ set(due))
     answer.must(
         not others and len(found) == len(due),
-        f"{what} are of {len(found)} partitions, not {len(due)}; the first that differs is partition {others[:1]}",
+        f"{what} are for {len(found)} of {len(due)} partitions; {_shown(found, others)}; due is {_shown(due, others)}",
     )
+
+
+def _shown(rows, others):
+    """The first partition that differs, with its error or offset."""
+    number = others[0][0] if others else -1
+    return ", ".join(f"partition {each} has {value}" for each, value in rows if each == number) or "one is missing"

@@ -35,7 +35,7 @@ def the_others_are_answered_all_the_same(wire, topic_of, rng):
             answer.examined = True
             line.close()
         for place in rng.sample(places, len(places)):
-            written = wire.produce(*place[:1], batch(f"{turn}"), place[1]).must_be_at(turn)
+            written = wire.produce(topic, batch(f"{turn}"), place[1]).must_be_at(turn)
             for name in [name for name, (_, wanted, _) in waiting.items() if place in wanted]:
                 line, wanted, answer = waiting.pop(name)
                 wire.at_once(answer, after=written, hidden_s=WAIT_MS / 1_000)

@@ -131,7 +131,7 @@ def _looked_at(member, act, answer):
         return
     answer.examined = True
     code = answer.error
-    answer.must(code in MAY_BE, f"who {act} is answered {errors.name(code)}", "error_code")
+    answer.must(code in MAY_BE, f"a member that {act} is answered {errors.name(code)}", "error_code")
 
 
 def _must_be_one_generation(members):
@@ -141,9 +141,18 @@ def _must_be_one_generation(members):
     leader = next(member for member in members if member.leads)
     told = {member_id: bytes(brought) for member_id, brought in leader.joined.members.items()}
     due = {member.id: dict(member.settings["protocols"])["range"] for member in members}
-    leader.joined.must(told == due, f"the leader is told {told}; it must be told {due}", "members")
+    leader.joined.must(told == due, _unlike(told, due), "members")
     generations = sorted({member.generation for member in members})
     leader.joined.must(len(generations) == 1, f"the members are in the generations {generations}", "generation_id")
+
+
+def _unlike(found, due):
+    """What of the members of a generation is not as it must be."""
+    if found.keys() != due.keys():
+        return f"the leader is sent {len(found)} members; it must be sent the {len(due)} that joined"
+    return (
+        f"the metadata of {sum(found[each] != due[each] for each in due)} of {len(due)} members is not what they sent"
+    )
 
 
 def _must_be_brought_their_own(wire, members, rng):

@@ -105,7 +105,9 @@ def _must_be_apart(wire, members):
     for member in members:
         for place in member.owned:
             other = owners.setdefault(place, member)
-            wire.must(other is member, f"{place} is assigned to two of {len(members)} members")
+            wire.must(
+                other is member, f"partition {place[1]} of {place[0]} is assigned to two of {len(members)} members"
+            )
 
 
 def _share(wire, members, partitions, rng):

@@ -107,7 +107,7 @@ def _given(leader):
 
 
 def _must_be_left_behind(wire, first, stay):
-    """Heartbeats go on until the group is called to join; then it has those that stay."""
+    """Heartbeats go on until the group is called to join, for the sessions of those that have hung up are over."""
 
     def called():
         codes = {member.heartbeat().error for member in stay}

@@ -1,7 +1,7 @@
 """Groups that are listed while their coordinator reads what it must know of them."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.commits.ended_while_read import PARTITIONS, _commit_much
+from brokertrial.suites.cases.commits._long_log import PARTITIONS, commit_much
 from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.suites.probe.core import COORDINATOR_BUSY
 from brokertrial.wire import errors
@@ -27,7 +27,7 @@ def a_list_is_whole_or_refused(wire, topic_of, group, nodes, rng):
     again and again from then on.
     """
     topic = topic_of(partitions=PARTITIONS, replicas=1)
-    _commit_much(wire, group, topic)
+    commit_much(wire, group, topic)
     rng.choice((nodes.crash, nodes.stop_and_start))(nodes.of_group(group))
 
     wire.until(lambda: _looked_at(wire, group, topic), within=WITHIN_S, what="the coordinator has read its log")
@@ -46,7 +46,7 @@ def _looked_at(wire, group, topic):
     if before == after == READING:
         listed.must(
             code in COORDINATOR_BUSY or _names(listed, group),
-            f"it is {errors.name(code)}, without a group that the node reads of",
+            f"it is answered {errors.name(code)} without a group whose log the node is still reading",
             "error_code",
         )
     return not after

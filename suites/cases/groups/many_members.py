@@ -73,9 +73,9 @@ def _must_be_brought_their_own(members):
     told = {member_id: bytes(brought) for member_id, brought in leader.joined.members.items()}
     due = {member.id: dict(member.settings["protocols"])["range"] for member in members}
     others = sorted(set(told) ^ set(due))
-    leader.joined.must(not others, f"the leader is told of {len(told)} members, not {len(due)}", "members")
+    leader.joined.must(not others, f"the leader is sent {len(told)} members, not {len(due)}", "members")
     wrong = [name for name in due if told[name] != due[name]]
-    leader.joined.must(not wrong, f"what {len(wrong)} members brought is not what the leader is told", "members")
+    leader.joined.must(not wrong, f"the metadata of {len(wrong)} members is not what they sent", "members")
     generations = {member.generation for member in members}
     leader.joined.must(len(generations) == 1, f"the members are in generations {generations}", "generation_id")
     given = {member.id: b"for %s" % member.id.encode() for member in members}
@@ -118,7 +118,7 @@ def _beat_until_shared(wire, members, rng):
         for member in rng.sample(members, len(members)):
             answer = member.beat().must_succeed()
             taken = [other for other in members if other is not member and other.owned & member.owned]
-            answer.must(not taken, f"{sorted(member.owned)[:2]} are given to one of {len(members)}; another owns them")
+            answer.must(not taken, f"of the {len(member.owned)} partitions that it is assigned others own some")
         shares = [len(member.owned) for member in members]
         return sum(shares) == PARTITIONS and max(shares) - min(shares) < 2
 

@@ -86,15 +86,15 @@ class Asks:
         lost = sorted(set(self.named) ^ set(names))
         answer.must(
             not lost and len(names) == len(self.named),
-            f"it has {len(names)} rows for {len(self.named)} partitions; {lost[:3]} are missing, or were not asked for",
+            f"it has {len(names)} rows for {len(self.named)} partitions; {len(lost)} are missing, or not asked for",
         )
         for number, error, found in rows:
             wanted = (errors.NONE, value) if number in self.there else NOT_THERE
             shown = (error, found if number in self.there else None)
             answer.must(
                 shown == wanted,
-                f"partition {number} of {len(names)} is answered {errors.name(error)}, {found}; "
-                f"it must be {errors.name(wanted[0])}" + (f", {value}" if number in self.there else ""),
+                f"partition {number} is answered {errors.name(error)} with {found}; "
+                f"it must be {errors.name(wanted[0])}" + (f" with {value}" if number in self.there else ""),
             )
 
 
