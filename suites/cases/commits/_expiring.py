@@ -105,9 +105,12 @@ class ExpiringGroup:
         if self.kind == MODERN and self.member is not None:
             self.member.beat().must_succeed()
 
+    def begin(self):
+        """A producer for the transaction, whose coordinator may have to read a long log first."""
+        self.producer = self.wire.producer(self.wire.name("x"), timeout_ms=TRANSACTION_MS)
+
     def stage(self, place):
         """In a transaction that stays open."""
-        self.producer = self.producer or self.wire.producer(self.wire.name("x"), timeout_ms=TRANSACTION_MS)
         self.next += 1
         self.producer.send_offsets(self.name, {place: self.next}).must_succeed()
         self.staged[place] = self.next

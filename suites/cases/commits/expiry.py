@@ -62,6 +62,7 @@ def offsets_go_when_their_time_is_over_and_no_member_uses_them(wire, topic_of, r
         group.join()
         group.commit_some()
     groups.append(ExpiringGroup(wire, ALONE, used, left, rng))
+    groups[-1].begin()
     groups[-1].stage((left, 1))
     _must_all_be_so(wire, groups)
 
@@ -132,8 +133,12 @@ def what_a_transaction_may_replace_stays_until_it_ends(wire, topic_of, rng, node
     groups = [ExpiringGroup(wire, ALONE, used, left, rng) for _ in range(4)]
     for group in groups:
         staged, *others = rng.sample(group.places, 3)
+        group.begin()
+        begun_ms = wire.now_ms()
         group.commit(staged, SHORT_MS, rng.randint(2, 4))
         group.stage(staged)
+        if wire.now_ms() > begun_ms + SHORT_MS:
+            wire.unclear("the offset may have expired before the transaction had another staged", "slow-target")
         for place in others:
             group.commit(place, rng.choice((SHORT_MS, LONG_MS)), rng.randint(2, 4))
     _must_all_be_so(wire, groups)

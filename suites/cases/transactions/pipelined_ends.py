@@ -111,7 +111,9 @@ def _asked(wire, producer, what, commit, topic, group):
     if what == "the next epoch of its own":
         return wire.init_producer_id(of, timeout_ms=LONGEST_MS, producer_id=known[0], epoch=known[1], wait=False)
     if what in ("the same again", "the opposite"):
-        return wire.end_txn(of, *known, commit=commit == (what == "the same again"), wait=False)
+        # in the version of the end before it: what another one means behind it is promised nowhere
+        how = {"version": producer.versions["EndTxn"]} if isinstance(producer, OldProducer) else {}
+        return wire.end_txn(of, *known, commit=commit == (what == "the same again"), wait=False, **how)
     if what == "a partition":
         return wire.add_partitions(of, *known, [(topic, 0)], wait=False)
     return wire.add_offsets(of, *known, group, wait=False)

@@ -4,7 +4,7 @@ from brokertrial.suites.case import case
 from brokertrial.suites.probe import COMMITTED
 
 CLEAN_UP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-PRODUCERS, TIMEOUT_MS, WITHIN_S = 6, 4_000, 40
+PRODUCERS, TIMEOUT_MS, WITHIN_S = 6, 12_000, 40
 
 
 @case(
@@ -18,7 +18,7 @@ def a_coordinator_looks_after_what_it_was_left(wire, topic_of, nodes, rng):
     """A transaction that was open when its coordinator was stopped or killed MUST be aborted once its timeout is over,
     with its records and offsets, by whoever coordinates it then, though its producer is never heard of again.
 
-    Six producers with timeouts of four seconds, each with a record in a partition and an offset of a group of its own.
+    Six producers with timeouts of twelve seconds, each with a record in a partition and an offset of its own group.
     """
     wire.needs_setting(CLEAN_UP, at_most=10_000)
     topic = topic_of(partitions=PRODUCERS, replicas=1)
