@@ -33,6 +33,8 @@ def describe_topic_partitions(request: Struct, context: Context) -> Struct:
         names = [name for name in names if name >= cursor.topic_name]
         first = max(cursor.partition_index, 0) if names and (names[0] == cursor.topic_name or bugs.on("W18")) else 0
     room = max(min(request.response_partition_limit, node.config["max.request.partition.size.limit"]), 1)
+    if bugs.on("B323"):
+        room = max(request.response_partition_limit, 1)
     if request.response_partition_limit < 1 and bugs.on("H19"):
         room = node.config["max.request.partition.size.limit"]
     topics: list[dict[str, Any]] = []

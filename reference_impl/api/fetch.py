@@ -127,7 +127,8 @@ async def _wait(
     partitions = [p for key, _ in asked if (p := _partition(key, context)) is not None]
     if bugs.on("L14"):
         del partitions[1:]
-    timer = context.node.clock.call_later(request.max_wait_ms / 1000, time_is_up)
+    wait_ms = 0 if request.max_wait_ms == 0x7FFFFFFF and bugs.on("B320") else request.max_wait_ms
+    timer = context.node.clock.call_later(wait_ms / 1000, time_is_up)
     for partition in partitions:
         partition.watch(news.set)
     try:

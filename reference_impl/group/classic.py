@@ -137,6 +137,8 @@ class ClassicGroup:
     def rebalance_timeout_ms(self) -> int:
         chosen = min if bugs.on("E04") else max
         timeouts = [member.rebalance_timeout_ms for member in self.members.values()]
+        if 0x7FFFFFFF in timeouts and bugs.on("B321"):
+            return 0
         return chosen(timeouts) if timeouts or bugs.on("B68") else 0
 
     def subscribes(self, topic: str) -> bool:

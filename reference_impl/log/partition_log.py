@@ -301,9 +301,12 @@ class PartitionLog:
         for index, segment in enumerate(self.segments):
             last = index + 1 == len(self.segments)
             following = self.end_offset if last else self.segments[index + 1].base_offset
-            if following > ceiling or (last and segment.size == 0) or not condemned(segment, following):
+            if following > ceiling or (last and segment.size == 0):
                 break
-            deletable += 1
+            if condemned(segment, following):
+                deletable += 1
+            elif not bugs.on("B316"):
+                break
         if deletable == len(self.segments):
             self.roll(now_ms)
         spared = 1 if 0 < deletable < len(self.segments) - 1 and bugs.on("M35b") else 0

@@ -123,7 +123,9 @@ class TopicRules:
         return cls(
             max_message_bytes=value("max.message.bytes"),
             timestamp_type=value("message.timestamp.type"),
-            timestamp_before_max_ms=value("message.timestamp.before.max.ms"),
+            timestamp_before_max_ms=config.given("log.message.timestamp.before.max.ms")
+            if "message.timestamp.before.max.ms" not in overrides and bugs.on("B318")
+            else value("message.timestamp.before.max.ms"),
             timestamp_after_max_ms=value("message.timestamp.after.max.ms"),
             compression=value("compression.type"),
             compacted="compact" in policy,

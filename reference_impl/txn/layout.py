@@ -40,7 +40,8 @@ def value(t: Transaction, transaction_version: int) -> bytes:
         transaction_start_timestamp_ms=t.started_ms,
     )
     if version == 1:
-        message.previous_producer_id = t.previous_producer_id
+        if t.next_producer_id >= 0 or not bugs.on("B319"):
+            message.previous_producer_id = t.previous_producer_id
         message.next_producer_id = t.next_producer_id
         message.client_transaction_version = t.client_version
     return prefixed(version, message, version)

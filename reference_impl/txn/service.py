@@ -224,7 +224,7 @@ class TransactionService:
 
     def _is_verified(self, *, add: bool) -> bool:
         """What joins a transaction by being written is taken into it whatever the setting says (ReplicaManager)."""
-        return add or bool(self._node.config["transaction.partition.verification.enable"])
+        return (add and not bugs.on("B317")) or bool(self._node.config["transaction.partition.verification.enable"])
 
     def _stale(self, where: TopicPartition, producer_id: int, epoch: int) -> int:
         """47 for an epoch below the one that the partition knows, whatever the coordinator would say."""
@@ -298,8 +298,8 @@ class TransactionService:
             error = self._node.append_marker(
                 topic, index, transaction.producer_id, transaction.epoch, epoch, commit, transaction.client_version
             )
-            if error == errors.UNKNOWN_TOPIC_OR_PARTITION and bugs.on("N01"):
-                return
+            if error == errors.UNKNOWN_TOPIC_OR_PARTITION and ((complete := bugs.on("B315")) or bugs.on("N01")):
+                return self._complete(transaction) if complete else None
             if error == errors.KAFKA_STORAGE_ERROR:
                 raise Rejected(error, f"the marker for {topic}-{index}")
             if error == errors.INVALID_PRODUCER_EPOCH:
