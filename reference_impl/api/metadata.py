@@ -118,5 +118,7 @@ def described(node: Broker, topic: TopicImage, index: int) -> dict[str, object]:
         "leader_epoch": 0 if bugs.on("H29") else placement.leader_epoch,
         "replica_nodes": [*placement.replicas, 99] if bugs.on("P59") else placement.replicas,
         "isr_nodes": [] if leader == NOBODY and bugs.on("Z39") else placement.isr,
-        "offline_replicas": [one for one in placement.replicas if one not in live],
+        "offline_replicas": [
+            one for one in placement.replicas if one not in live and (one in placement.isr or not bugs.on("B328"))
+        ],
     }

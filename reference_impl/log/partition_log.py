@@ -234,10 +234,11 @@ class PartitionLog:
 
     # Shrinking
 
-    def advance_start(self, offset: int) -> None:
+    def advance_start(self, offset: int, *, follows: bool = False) -> None:
         """Offsets below this one are gone for readers; durable before it returns, or OSError and as it was."""
         if offset > self.start_offset:
-            self._save_start(offset)
+            if not (follows and bugs.on("B324")):
+                self._save_start(offset)
             self.start_offset = offset
             if not bugs.on("L01"):
                 self.epochs.truncate_start(offset)

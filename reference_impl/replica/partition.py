@@ -168,7 +168,7 @@ class Partition:
             self.log.epochs.pass_over(-1 if known is None else known)
         self.high_watermark = max(self.high_watermark, min(leader_high_watermark, self.log.end_offset))
         if leader_start > self.log.start_offset:
-            self.log.advance_start(min(leader_start, self.high_watermark))
+            self.log.advance_start(min(leader_start, self.high_watermark), follows=True)
         if not bugs.on("K21"):
             self._tell_watchers()
 
@@ -339,7 +339,9 @@ class Partition:
 
     def delete_records(self, before: int) -> tuple[int, int]:
         """Moves the log's start (-1: to the high watermark); an error code and the low watermark."""
-        target = self.high_watermark if before == -1 else before
+        target = before
+        if before == -1:
+            target = self.log.end_offset if bugs.on("B327") else self.high_watermark
         most = self.log.end_offset if bugs.on("B57") else self.high_watermark
         if target > most or target < 0:
             return errors.OFFSET_OUT_OF_RANGE, -1

@@ -64,7 +64,8 @@ class Replicas:
             for index, placement in enumerate(topic.placements):
                 if self._node.node_id in placement.replicas:
                     partition = self._open(topic, index, clean=clean)
-                    partition.checkpointed(marks.get((topic.name, index), 0))
+                    mark = partition.log.end_offset if clean and bugs.on("B325") else marks.get((topic.name, index), 0)
+                    partition.checkpointed(mark)
                     if not clean and partition.log.end_offset == 0 and bugs.on("K22"):
                         partition.leader_epoch = placement.leader_epoch
         self._remove_strays()
