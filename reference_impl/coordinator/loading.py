@@ -117,7 +117,7 @@ def _pause_s() -> float:
 
 
 def _reads_few() -> bool:
-    return _ends_as_it_began() or lists_what_is_read()
+    return _ends_as_it_began() or lists_what_is_read() or leaves_off_looking()
 
 
 def _answers_early() -> bool:
@@ -138,3 +138,8 @@ def lists_what_is_read() -> bool:
 def says_so_to_all() -> bool:
     """Not in a healthy broker: whether also those are refused so who know no such code."""
     return bugs.on("D62")
+
+
+def leaves_off_looking() -> bool:
+    """Not in a healthy broker: whether a look for expired offsets while a log is read is the last."""
+    return bugs.on("B329")

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from brokertrial.reference_impl import bugs
-from brokertrial.reference_impl.coordinator.loading import Loads, read_through
+from brokertrial.reference_impl.coordinator.loading import Loads, leaves_off_looking, read_through
 from brokertrial.reference_impl.coordinator.placement import partition_for
 from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS
 from brokertrial.reference_impl.group import layout, rebalance, retention
@@ -372,6 +372,8 @@ class GroupService:
 
     def _clean(self) -> None:
         """Drops what nobody has used for offsets.retention.minutes, and groups that have nothing left (KIP-211)."""
+        if self.loads and leaves_off_looking():
+            return
         keep_ms = self._node.config["offsets.retention.minutes"] * 60_000
         keep_ms = (keep_ms + 2**31) % 2**32 - 2**31 if bugs.on("Z51") else keep_ms
         for group in list(self._groups.values()):
