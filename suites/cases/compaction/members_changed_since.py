@@ -2,13 +2,13 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.compaction._coordinators_logs import APIS, compacted_first
-from brokertrial.suites.cases.groups._group_settings import lengthen_sessions
+from brokertrial.suites.cases.groups._group_settings import LONGEST_MS, lengthen_sessions
 from brokertrial.suites.cases.groups._over import must_be_coordinated
 from brokertrial.suites.probe.consumer_member import ConsumerGroupMember, reconcile
 from brokertrial.suites.probe.coordinator_writes import make_coordinator_write
 from brokertrial.wire.messages import request
 
-PARTITIONS, WITHIN_S, LONG_MS = 4, 30, 300_000
+PARTITIONS, WITHIN_S, LONG_MS, ALMOST_MS = 4, 30, 300_000, LONGEST_MS * 4 // 5
 CHANGES = (("rack",), ("timeout",), ("topics",), ("topics", "rack"), ("rack", "rack"), ("timeout", "topics", "rack"))
 """What the first of two members changes after it was given its partitions, in each group."""
 
@@ -38,6 +38,9 @@ def members_are_read_back_whatever_changed_last(wire, topic_of, rng, nodes):
                 for change in changes:
                     group.change(change)
             before = {group.name: group.described() for group in groups}
+            for group in groups:
+                group.beat()
+            heard_ms = wire.now_ms()
             down(nodes.of_group(rng.choice(groups).name))
             for name in (topic, beside):
                 wire.await_topic(name)
@@ -45,6 +48,8 @@ def members_are_read_back_whatever_changed_last(wire, topic_of, rng, nodes):
                 wire.forget_coordinator(group.name)
                 wire.eventually(lambda of=group.name: must_be_coordinated(wire, of), within=WITHIN_S)
                 make_coordinator_write(wire, group.name)
+                if wire.now_ms() > heard_ms + ALMOST_MS:
+                    wire.unclear("members that were not heard for so long may have been expelled", "slow-target")
                 group.must_be(before[group.name])
 
 
@@ -61,6 +66,10 @@ class ChangingGroup:
     def join(self):
         lengthen_sessions(self.wire, self.name)
         reconcile(*self.members, partitions=PARTITIONS)
+
+    def beat(self):
+        for member in self.members:
+            member.beat().must_succeed()
 
     def change(self, what):
         """One heartbeat of the first member, which is acknowledged; where its topics change, until all is settled."""
