@@ -2,7 +2,7 @@
 
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.admin.broker_settings import changed
-from brokertrial.suites.cases.retention.limits import CHECKS, HOUR_MS
+from brokertrial.suites.cases.retention.limits import CHECKS, HOUR_MS, wait_for_a_check
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.admin import DELETE, SET
 from brokertrial.wire import errors
@@ -55,6 +55,7 @@ def _comes_and_goes(wire, setting, rng):
 def _make(wire, topic, **configs):
     wire.create_topic(topic, configs=configs).must_succeed()
     wire.await_topic(topic)
+    return topic
 
 
 class BrokerSetting:
@@ -87,7 +88,7 @@ def _must_be_taken(wire, topic, taken, made, code):
 def _brokers_time(wire, topic, in_force):
     answer = wire.produce(topic, batch("a", timestamp=wire.now_ms() - OLD_MS)).must_succeed()
     time = answer.log_append_time
-    what = "its own time" if time >= 0 else "no time of the broker's"
+    what = "the broker's time" if time >= 0 else "no time by the broker"
     answer.must((time >= 0) == in_force, f"a record is given {what}", "log_append_time_ms")
 
 
@@ -99,11 +100,14 @@ def _is_compressed(wire, topic, in_force):
 
 
 def _old_is_deleted(wire, topic, in_force):
-    end = wire.produce(topic, batch("a", timestamp=wire.now_ms() - OLD_MS)).must_succeed().offset + 1
+    offset = wire.produce(topic, batch("a", timestamp=wire.now_ms() - OLD_MS)).must_succeed().offset
     if in_force:
-        wire.until(lambda: wire.log_start(topic) >= end, within=WITHIN_S, what=f"{topic} begins at {end}")
-    else:
-        wire.list_offsets(topic, at="earliest").must_name(offset=wire.log_start(topic))
+        wire.until(lambda: wire.log_start(topic) > offset, within=WITHIN_S, what=f"{topic} begins behind {offset}")
+        return
+    wait_for_a_check(wire, lambda configs, what: _make(wire, wire.name(what), **configs))
+    kept = wire.fetch(topic, offset=offset)
+    kept.must(not kept.error, f"the record at {offset} is gone; it is younger than retention.ms of its topic")
+    kept.must_hold("a")
 
 
 BEFORE, AFTER = "message.timestamp.before.max.ms", "message.timestamp.after.max.ms"
