@@ -19,8 +19,19 @@ pytestmark = pytest.mark.long
 ELSEWHERE = mutants.CLUSTER_NEEDS | {"zookeeper"}
 ASKING = [case for case in all_cases() if case.kind == "wire" and not ELSEWHERE.intersection(case.needs)]
 SHOWN = shown_by(ASKING)
-LONG = {"transactions/epochs-used-up", "transactions/expires-in-the-last-epoch"}
+EPOCHS_USED_UP = {
+    "transactions/epochs-used-up",
+    "transactions/expires-in-the-last-epoch",
+    "transactions/used-up-before-a-restart",
+}
 """They use up all 32,767 epochs of a producer."""
+LONG = EPOCHS_USED_UP | {
+    "commits/ended-while-their-log-is-read",
+    "commits/expire-after-a-long-log-was-read",
+    "compaction/more-keys-than-fit-into-memory",
+    "transactions/in-force-when-complete",
+}
+"""Those that need a log too long to be read at once, or much at one time, take ten seconds or more."""
 
 
 def test_there_are_enough_of_them_to_mean_something():
