@@ -53,7 +53,6 @@ def main(arguments: list[str] | None = None) -> int:
             settings=dict(_setting(text) for text in options.set),
             controller=_address("--controller", getattr(options, "controller", None)),
             peers=_address("--peers", getattr(options, "peers", None)),
-            advertised=_address("--advertised", getattr(options, "advertised", None)),
             controller_only=options.command == "controller",
         )
         node = Node(config)
@@ -98,7 +97,6 @@ def _process_options(parser: argparse.ArgumentParser, kind: str) -> None:
     if kind == "node":
         parser.add_argument("--controller", metavar="HOST:PORT", help="be a broker of the cluster of this controller")
         parser.add_argument("--peers", metavar="HOST:PORT", help="a listener for the other brokers alone")
-        parser.add_argument("--advertised", metavar="HOST:PORT", help="where clients are told to find it")
     parser.add_argument("--mutant", action="append", default=[], metavar="ID[:every=K]", help="plant a bug")
     parser.add_argument("--without", action="append", default=[], metavar="API,...", help="do not serve these APIs")
     parser.add_argument("--emulate", default="4.4", metavar="VERSION", help="advertise what that Kafka serves")

@@ -35,6 +35,7 @@ _ROWS = [
     ),
     Setting("replica.lag.time.max.ms", "long", "2000", low=1, doc="fast: Kafka's default is 30000"),
     Setting("broker.rack", "string", ""),
+    Setting("advertised.listeners", "string", "", doc="the first is where clients are told to find it"),
     Setting("replica.selector.class", "string", "", choices=("", RACK_AWARE), doc="no other is built"),
     Setting("replica.fetch.wait.max.ms", "int", "100", low=1, doc="fast: Kafka's default is 500"),
     *(

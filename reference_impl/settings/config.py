@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,9 @@ from brokertrial.reference_impl.settings.broker import BROKER_SETTINGS
 from brokertrial.reference_impl.settings.setting import InvalidSetting
 from brokertrial.reference_impl.settings.topic import TOPIC_SETTINGS
 from brokertrial.suggestion import nearest
+
+_ADVERTISED = "advertised.listeners"
+_LISTENER = re.compile(r"[A-Z_]+://(?P<host>[^:,\[\]]+):(?P<port>[0-9]{1,5})")
 
 
 @dataclass(slots=True)
@@ -29,11 +33,11 @@ class BrokerConfig:
     controller_only: bool = False
     peers: tuple[str, int] | None = None
     """A listener for the other brokers; None where they use that of the clients."""
-    advertised: tuple[str, int] | None = None
-    """Where clients are told to find this broker; None where that is its listener."""
     settings: dict[str, str] = field(default_factory=dict)
     dynamic: dict[str, str] = field(default_factory=dict)  # altered while running; part of the durable metadata
     of_all: dict[str, str] = field(default_factory=dict)  # the same, for every broker that has none of its own
+    advertised: tuple[str, int] | None = field(default=None, init=False)
+    """Where clients are told to find this broker; None where that is its listener."""
 
     def __post_init__(self) -> None:
         for name, text in self.settings.items():
@@ -41,6 +45,7 @@ class BrokerConfig:
                 hint = nearest(name, BROKER_SETTINGS)
                 raise InvalidSetting(f"there is no broker setting {name!r}. {hint}".rstrip())
             BROKER_SETTINGS[name].parse(text)
+        self.advertised = _clients_place(self.settings.get(_ADVERTISED, ""))
         roles = "controller" if self.controller_only else "broker" if self.controller else "broker,controller"
         self.settings = {"process.roles": roles, **self.settings}
 
@@ -71,6 +76,16 @@ class BrokerConfig:
     def topic(self, overrides: dict[str, str], name: str) -> Any:
         """The same, typed."""
         return TOPIC_SETTINGS[name].parse(self.topic_text(overrides, name))
+
+
+def _clients_place(listeners: str) -> tuple[str, int] | None:
+    """Host and port of the first listener of `NAME://host:port,...`; None where there is none."""
+    if not listeners:
+        return None
+    first = listeners.split(",")[0].strip()
+    if (found := _LISTENER.fullmatch(first)) is None:
+        raise InvalidSetting(f"{_ADVERTISED} must be NAME://HOST:PORT, not {first!r}.")
+    return found["host"], int(found["port"])
 
 
 @dataclass(slots=True)

@@ -121,9 +121,9 @@ class Reference(ProcessTarget):
             address = places.outside
             host, inner = places.inside("clients")
             command += ["--host", host, "--port", str(inner), "--peers", "{}:{}".format(*places.inside("brokers"))]
-            command += ["--advertised", "{}:{}".format(*address)]
         if self._count > 1:
             command += ["--controller", "{}:{}".format(*self._controller)]
+        command += ["--set", "advertised.listeners=CLIENTS://{}:{}".format(*address)]
         return replace(self.plan(node, [*command, *self._told()], address), setting=("--set={}",))
 
     def _told(self) -> list[str]:

@@ -49,10 +49,11 @@ class Member:
 
     def __init__(self, cluster: InProcessCluster, node_id: int) -> None:
         self._cluster, self.node_id = cluster, node_id
-        self.port, self.ready, self.failure = 0, False, ""
+        self.port, self.ready, self.failure = next(cluster.ports), False, ""
         self.peers = ("127.0.0.1", next(cluster.ports))  # other brokers have a listener of their own, as in networks
         self.loop: NodeLoop | None = None
         self.ends: set[End] = set()
+        self._own = {} if node_id == CONTROLLER else {"advertised.listeners": "CLIENTS://{}:{}".format(*self.address)}
         self._chosen: Mapping[str, str] = {}
 
     @property
@@ -75,7 +76,7 @@ class Member:
             data,
             node_id=self.node_id,
             port=self.port,
-            settings={**self._cluster.settings, **self._chosen},
+            settings={**self._cluster.settings, **self._own, **self._chosen},
             controller_only=is_controller,
             controller=None if is_controller else self._cluster.members[CONTROLLER].address,
             peers=None if is_controller else self.peers,
@@ -89,7 +90,7 @@ class Member:
         if task.cancelled() or (error := task.exception()) is not None:
             self.failure = "it was ended" if task.cancelled() else repr(error)
             return
-        self.ready, self.port = True, self.port or self._node.listener.port
+        self.ready = True
 
     def await_ready(self) -> None:
         self._cluster.run_until(lambda: self.ready or self.failure, READY_S)
