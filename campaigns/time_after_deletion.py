@@ -3,12 +3,14 @@
     python -m campaigns.time_after_deletion [kafka:4.4.0]
     python -m campaigns.time_after_deletion --whole [kafka:4.4.0?set=log.retention.check.interval.ms=60000]
     python -m campaigns.time_after_deletion --compacted [kafka:4.4.0]
+    python -m campaigns.time_after_deletion --emptied [kafka:4.4.0]
     python -m campaigns.time_after_deletion --newest [kafka:4.4.0]
 
 One node, one partition. The records of the first segment that are from the time on are deleted; the next segment has
 one from an hour later. ListOffsets by that time MUST name it. The record is deleted by DeleteRecords, which moves the
 log start into the middle of the segment; with --whole, to its end, and the segment stays until the broker next looks
-for old ones; with --compacted the cleaner deletes it.
+for old ones; with --compacted the cleaner deletes it. With --emptied
+all records are of now, and the cleaner leaves nothing of the first segment.
 
 With --newest the record with the newest time is deleted. ListOffsets for it MUST NOT name it any more.
 
@@ -47,7 +49,7 @@ class Attempt:
 
     at = "kafka:4.4.0"
     settings = SEGMENTS
-    due = 2
+    asked_ms, due = ASKED_MS, 2
 
     def __init__(self, number: int, wire: Wire) -> None:
         self.wire = wire
@@ -73,10 +75,9 @@ class Attempt:
 
     def answered(self) -> bool:
         """Asks by time."""
-        named = self.wire.list_offsets(self.topic, at=self.begin + ASKED_MS).offset
-        print(
-            f"  asked for the first from {self._since(self.begin + ASKED_MS)} on, it names {named}; {self.due} is due"
-        )
+        asked = self.begin + self.asked_ms
+        named = self.wire.list_offsets(self.topic, at=asked).offset
+        print(f"  asked for the first from {self._since(asked)} on, it names {named}; {self.due} is due")
         return named == self.due
 
     def write(self, after_ms: int, key: bytes = b"k", value: bytes = b"") -> None:
@@ -93,6 +94,15 @@ class Attempt:
         """DeleteRecords."""
         self.wire.delete_records(self.topic, offset=offset).must_succeed()
         print(f"  what is below offset {offset} is deleted")
+
+    def await_cleaned(self, left: list[int]) -> None:
+        """Until these offsets are what is left."""
+        self.wire.until(
+            lambda: [record.offset for record in self.wire.read_all(self.topic).records] == left,
+            within=CLEANED_WITHIN_S,
+            what="the overtaken record is gone",
+        )
+        print("  the log is cleaned")
 
     def _since(self, at: int) -> str:
         return f"{(at - self.begin) // SECOND_MS} s"
@@ -122,12 +132,21 @@ class Compacted(Attempt):
         self.say_written(sent.offset, at)
         self.write(HOUR_MS, b"k", LARGE)
         self.write(2 * HOUR_MS)
-        self.wire.until(
-            lambda: [record.offset for record in self.wire.read_all(self.topic).records] == [0, 2, 3],
-            within=CLEANED_WITHIN_S,
-            what="the overtaken record is gone",
-        )
-        print("  the log is cleaned")
+        self.await_cleaned([0, 2, 3])
+
+
+class Emptied(Attempt):
+    """All records have the time at which they are written. The only one of the first segment is overtaken, and what is
+    asked for is earlier than all of them."""
+
+    settings = CLEANED
+    asked_ms, due = -ASKED_MS, 1
+
+    def prepare(self) -> None:
+        self.begin = self.wire.now_ms()
+        for key in (b"k", b"k", b"other"):
+            self.write(self.wire.now_ms() - self.begin, key, LARGE)
+        self.await_cleaned([1, 2])
 
 
 class Newest(Attempt):
@@ -146,7 +165,7 @@ class Newest(Attempt):
         return named == self.due
 
 
-KINDS = {"--whole": Whole, "--compacted": Compacted, "--newest": Newest}
+KINDS = {"--whole": Whole, "--compacted": Compacted, "--emptied": Emptied, "--newest": Newest}
 
 
 def main(words: list[str]) -> int:
