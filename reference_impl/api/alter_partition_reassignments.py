@@ -41,9 +41,20 @@ def _altered(node: Broker, name: str, part: Struct, request: Struct) -> dict[str
         error = errors.UNKNOWN_TOPIC_OR_PARTITION
     elif not request.allow_replication_factor_change and _changes_factor(node, topic.placements[index], part.replicas):
         error = errors.INVALID_REPLICATION_FACTOR
+    elif bugs.on("B336") and any(_is_wrong(node, topic.placements[index], one) for one in _of(request, name)):
+        error = errors.INVALID_REPLICA_ASSIGNMENT
     else:
-        error = node.controller.reassign(topic, index, None if part.replicas is None else list(part.replicas))
+        cancels = part.replicas is None or (not part.replicas and bugs.on("B337"))
+        error = node.controller.reassign(topic, index, None if cancels else list(part.replicas))
     return {"partition_index": index, "error_code": error, "error_message": errors.name(error) if error else None}
+
+
+def _of(request: Struct, name: str) -> list[Struct]:
+    return [part for topic in request.topics if topic.name == name for part in topic.partitions]
+
+
+def _is_wrong(node: Broker, placement: Placement, part: Struct) -> bool:
+    return part.replicas is not None and not node.controller.can_hold(placement, list(part.replicas))
 
 
 def _changes_factor(node: Broker, placement: Placement, after: list[int] | None) -> bool:

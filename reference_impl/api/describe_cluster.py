@@ -16,6 +16,8 @@ from brokertrial.reference_impl.api.metadata import CLUSTER_OPERATIONS, NOT_ASKE
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
+_WITH_FENCED = 2
+
 
 @handles("DescribeCluster", 0, 2)
 def describe_cluster(request: Struct, context: Context) -> Struct:
@@ -30,7 +32,7 @@ def describe_cluster(request: Struct, context: Context) -> Struct:
         endpoint_type=1,
         cluster_id="" if bugs.on("P01") else node.cluster_id,
         controller_id=node.shown_controller,
-        brokers=_brokers(node, fenced=request.include_fenced_brokers),
+        brokers=_brokers(node, context.version, fenced=request.include_fenced_brokers),
         cluster_authorized_operations=(
             (TOPIC_OPERATIONS if bugs.on("H17") else CLUSTER_OPERATIONS)
             if request.include_cluster_authorized_operations or bugs.on("P02")
@@ -39,13 +41,14 @@ def describe_cluster(request: Struct, context: Context) -> Struct:
     )
 
 
-def _brokers(node: Broker, *, fenced: bool) -> list[dict[str, Any]]:
+def _brokers(node: Broker, version: int, *, fenced: bool) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
         {"broker_id": one, "host": host, "port": port, "rack": racks.of(node, one)}
         for one, (host, port) in node.live_brokers().items()
     ]
+    fenced = fenced or (version < _WITH_FENCED and bugs.on("B338"))
     gone = [one for one in node.image.brokers.values() if one.id not in node.live_brokers()] if fenced else []
-    shown = not bugs.on("H24")
+    shown = version >= _WITH_FENCED and not bugs.on("H24")
     return found + [
         {"broker_id": one.id, "host": one.host, "port": one.port, "is_fenced": shown, "rack": racks.of(node, one.id)}
         for one in gone

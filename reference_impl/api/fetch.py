@@ -229,7 +229,8 @@ def _read(
             part.preferred_read_replica = better
             reading.failed = reading.failed or not bugs.on("K43")
         else:
-            at_least_one = reading.size == 0 or bugs.on("B207")
+            at_least_one = reading.size == 0 and not (wanted.partition_max_bytes == 0 and bugs.on("B343"))
+            at_least_one = at_least_one or bugs.on("B207")
             part = _data(partition, wanted, request, room, at_least_one=at_least_one, woken=woken)
             if reading.counted + len(part.records) < request.min_bytes:
                 reading.counted += _cut(partition, wanted, request, room, part.records)

@@ -11,6 +11,7 @@ from typing import Any
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
+from brokertrial.reference_impl.api.first_named import first_named
 from brokertrial.reference_impl.coordinator.placement import partition_for
 from brokertrial.reference_impl.coordinator.topics import CONSUMER_OFFSETS, TRANSACTION_STATE
 from brokertrial.wire import errors
@@ -56,6 +57,8 @@ def _coordinator(key_type: int, key: str, context: Context) -> dict[str, Any]:
     if leader not in live:
         return _NOT_AVAILABLE
     host, port = live[leader]
+    if bugs.on("B330"):
+        host, port = first_named(node, leader, (host, port))
     return {
         "error_code": errors.NONE,
         "error_message": "",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from brokertrial.reference_impl import bugs
+from brokertrial.reference_impl.api.first_named import first_named
 from brokertrial.reference_impl.control.image import NOBODY
 
 if TYPE_CHECKING:
@@ -30,4 +31,6 @@ def endpoints(node: Broker, parts: Iterable[Struct]) -> list[dict[str, Any]]:
     live = node.live_brokers()
     if bugs.on("B85"):
         live = {one.id: one.peers for one in node.image.brokers.values()}
+    if bugs.on("B331"):
+        live = {one: first_named(node, one, place) for one, place in live.items()}
     return [{"node_id": one, "host": live[one][0], "port": live[one][1]} for one in sorted(named) if one in live]

@@ -80,6 +80,8 @@ class Controller:
         goes_on = known is not None and known.eligible and self._by_sessions_alone
         records = [] if goes_on else list(elections.broker_gone(self.image, broker, self._unclean))
         epoch = self._journal.end + len(records)
+        if known is not None and bugs.on("B332"):
+            host, port = known.host, known.port
         registration = {"id": broker, "epoch": epoch, "incarnation": incarnation, "host": host, "port": port}
         before = "" if known is None else known.rack
         if (rack and before and bugs.on("B187")) or (not rack and bugs.on("B188")):
@@ -165,7 +167,9 @@ class Controller:
                 if placement.replicas[0] == broker != placement.leader and not (topic.internal and bugs.on("B71"))
             ]
             if len(away) > (1 if bugs.on("B278") else 0):
-                found = (elections.preferred(self.image, topic, index) for topic, index in away)
+                found = [elections.preferred(self.image, topic, index) for topic, index in away]
+                if None in found and bugs.on("B340"):
+                    found = found[: found.index(None)]
                 self._write(record for record in found if record is not None)
                 if bugs.on("J02"):
                     self._balances_s = float("inf")

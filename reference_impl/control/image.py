@@ -131,7 +131,10 @@ class Image:
         del self.by_id[topic.id]
 
     def _on_partitions(self, record: JsonRecord) -> None:
-        self.topics[record["name"]].placements += [_placed(replicas) for replicas in record["replicas"]]
+        topic = self.topics[record["name"]]
+        if bugs.on("B341"):
+            topic.placements = [_placed(one.replicas) for one in topic.placements]
+        topic.placements += [_placed(replicas) for replicas in record["replicas"]]
 
     def _on_partition(self, record: JsonRecord) -> None:
         """One partition changed: only what is named becomes another; each change is a new partition epoch."""

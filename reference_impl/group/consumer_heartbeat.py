@@ -296,7 +296,8 @@ def _fence(group: ConsumerGroup, member_id: str) -> list[GroupChange]:
 def _watch_revocation(group: ConsumerGroup, member: ConsumerMember, now: int) -> None:
     if member.progress is MemberState.UNREVOKED and not bugs.on("M24i"):
         allowed_ms = 0 if member.rebalance_timeout_ms == 0x7FFFFFFF and bugs.on("B322") else member.rebalance_timeout_ms
-        group.deadlines["rebalance", member.member_id] = now + allowed_ms
+        if ("rebalance", member.member_id) not in group.deadlines or not bugs.on("B335"):
+            group.deadlines["rebalance", member.member_id] = now + allowed_ms
     elif not bugs.on("D16"):
         group.deadlines.pop(("rebalance", member.member_id), None)
 

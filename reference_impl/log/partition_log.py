@@ -165,7 +165,8 @@ class PartitionLog:
 
     def read(self, offset: int, max_bytes: int, below: int, *, at_least_one: bool) -> bytes:
         """Whole batches from the one that holds `offset`, none at or above `below`; at least one if asked."""
-        for segment in self.segments[self.segment_index(offset) :]:
+        first = self.segment_index(offset)
+        for segment in self.segments[first : first + 2 if bugs.on("B344") else None]:
             if segment.base_offset >= below:
                 break
             if offset == segment.base_offset > self.start_offset and bugs.on("P27"):
@@ -275,7 +276,7 @@ class PartitionLog:
         if not self.settings.delete or bugs.on("M35d"):
             return deleted
         limit = self.settings.retention_bytes
-        if limit >= 0 and self.size >= limit:
+        if limit >= 0 and self.size >= limit and not (self.settings.compact and bugs.on("B345")):
             excess = self.size - limit
 
             def too_much(segment: Segment, _: int) -> bool:

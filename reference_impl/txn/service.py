@@ -371,8 +371,7 @@ class TransactionService:
             if not batch.header.is_control:
                 _replay(batch, found)
             yield
-        if bugs.on("M18e"):
-            found.clear()
+        found = state.taken_over(found, self._node.clock.now_ms())
         self._transactions.update(found)
         for name, transaction in found.items():
             if transaction.ending and not bugs.on("M18b"):
@@ -383,7 +382,7 @@ class TransactionService:
 def _replay(batch: Batch, found: dict[str, Transaction]) -> None:
     for record in batch.records(_READ_LIMIT):
         transactional_id = layout.read_key(bytes(record.key or b""))
-        if transactional_id is None:
+        if transactional_id is None or (record.value is None and bugs.on("B333")):
             continue
         if record.value is None:
             found.pop(transactional_id, None)

@@ -190,6 +190,17 @@ def unused(t: Transaction, now: int, config: BrokerConfig) -> bool:
     return rests and t.updated_ms <= now - keep_ms and not bugs.on("D68")
 
 
+def taken_over(found: dict[str, Transaction], now: int) -> dict[str, Transaction]:
+    """What a coordinator has read of its log: as it is there, but for planted bugs."""
+    if bugs.on("M18e"):
+        return {}
+    if bugs.on("B339"):
+        return {
+            name: t if t.state is TransactionState.ONGOING else replace(t, updated_ms=now) for name, t in found.items()
+        }
+    return found
+
+
 def complete(t: Transaction, now: int) -> Transaction:
     """All markers are written: the id may begin its next transaction."""
     done = (

@@ -59,14 +59,14 @@ def the_cluster_is_described_the_same_in_every_way(wire, topic):
 @case(
     "admin/brokers-that-are-fenced",
     guarantees=["adm-012", "kraft-005"],
-    apis={"DescribeCluster": WITH_FENCED},
+    apis={"DescribeCluster": 0},
     needs=["three-nodes", "kill", "restart"],
-    detects=["H24"],
+    detects=["H24", "B338"],
 )
 def a_dead_broker_is_listed_where_it_is_asked_for(wire, nodes, rng):
     """DescribeCluster MUST list a dead broker only where fenced brokers are asked for, and then as fenced, with its
     address; it MUST list all live ones as not fenced. Once the dead broker is back it MUST be listed as not fenced
-    again.
+    again. Versions in which fenced brokers cannot be asked for, and Metadata in every version, MUST NOT list it.
     """
     everyone = {row.broker_id: (row.host, row.port) for row in wire.describe_cluster().must_succeed().struct.brokers}
     dead = rng.choice(list(wire.nodes))
@@ -84,11 +84,18 @@ def _about(**fields):
 
 
 def _must_list(wire, node, everyone, fenced):
-    for included in (True, False):
-        answer = wire.ask(_about(include_fenced_brokers=included), version=WITH_FENCED, to=node).must_succeed()
-        found = {row.broker_id: (row.host, row.port, row.is_fenced) for row in answer.struct.brokers}
-        wanted = {one: (*where, one in fenced) for one, where in everyone.items() if included or one not in fenced}
-        answer.must(found == wanted, f"the brokers (host, port, fenced) are {found}; they must be {wanted}", "brokers")
+    for version in wire.versions("DescribeCluster"):
+        for included in (True, False) if version >= WITH_FENCED else (False,):
+            answer = wire.ask(_about(include_fenced_brokers=included), version=version, to=node).must_succeed()
+            found = {row.broker_id: (row.host, row.port, row.is_fenced) for row in answer.struct.brokers}
+            wanted = {one: (*where, one in fenced) for one, where in everyone.items() if included or one not in fenced}
+            said = f"the brokers (host, port, fenced) are {found}; they must be {wanted}"
+            answer.must(found == wanted, said, "brokers")
+    for version in wire.versions("Metadata"):
+        answer = wire.metadata(to=node, version=version)
+        answer.examined = True  # version 0 says of each partition that a replica is not there
+        named, alive = {row.node_id for row in answer.struct.brokers}, {*everyone} - fenced
+        answer.must(named == alive, f"the brokers are {named}; those that live are {alive}", "brokers")
 
 
 def _must_agree(wire, topic, node, cluster_id, brokers):
