@@ -8,6 +8,7 @@ topic: 3; a cursor whose topic is not among those that are named, or with a nega
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import Context, handles
@@ -18,13 +19,16 @@ from brokertrial.reference_impl.settings.topic_rules import name_fault
 from brokertrial.wire import errors
 from brokertrial.wire.messages import Struct, response
 
+_LISTED: WeakKeyDictionary[Broker, list[str]] = WeakKeyDictionary()
+"""For a planted bug: what was listed last."""
+
 
 @handles("DescribeTopicPartitions", 0, 0)
 def describe_topic_partitions(request: Struct, context: Context) -> Struct:
     """One page of the description."""
     node, cursor = context.node, request.cursor
     asked = {t.name for t in request.topics}
-    names = sorted(asked or {t.name for t in node.topics.all()})
+    names = sorted(asked) if asked else _all_names(node)
     first = 0
     early = cursor is not None and cursor.partition_index < 0 and not bugs.on("H20")
     if early or (cursor is not None and asked and cursor.topic_name not in asked):
@@ -51,6 +55,14 @@ def describe_topic_partitions(request: Struct, context: Context) -> Struct:
             return _page(topics, {"topic_name": name, "partition_index": go_on})
         first = 0
     return _page(topics, None)
+
+
+def _all_names(node: Broker) -> list[str]:
+    names = sorted(topic.name for topic in node.topics.all())
+    if bugs.on("B351") and len(names) == len(_LISTED.get(node, [])):
+        return list(_LISTED[node])
+    _LISTED[node] = names
+    return names
 
 
 def _page(topics: list[dict[str, Any]], cursor: dict[str, Any] | None) -> Struct:

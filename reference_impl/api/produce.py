@@ -98,7 +98,8 @@ def _spread(answers: list[Any]) -> int:
 async def _replicated(
     request: Struct, topics: list[Any], waiting: list[PendingReplication], context: Context
 ) -> Struct | None:
-    states = await settled((one.mark for one in waiting), context.node.clock, max(request.timeout_ms, 0) / 1000)
+    timeout_ms = 30_000 if request.timeout_ms <= 0 and bugs.on("B349") else max(request.timeout_ms, 0)
+    states = await settled((one.mark for one in waiting), context.node.clock, timeout_ms / 1000)
     for one, state in zip(waiting, states, strict=True):
         one.answer.error_code = state
         if state == errors.NOT_LEADER_OR_FOLLOWER and context.version >= _HINTS_SINCE and not bugs.on("B97"):

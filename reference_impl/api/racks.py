@@ -23,7 +23,8 @@ def better(node: Broker, partition: Partition, rack: str, offset: int) -> int:
     leading = partition.leading
     if leading is None and rack and of(node, node.node_id) != rack and bugs.on("Z57"):
         return partition.leader_id
-    if leading is None or not rack or not node.config["replica.selector.class"]:
+    selects = node.config["replica.selector.class"] or (of(node, node.node_id) and bugs.on("B346"))
+    if leading is None or not rack or not selects:
         return LEADER
     if of(node, node.node_id) == rack and not bugs.on("B101"):
         return LEADER

@@ -142,6 +142,10 @@ def cancelled(image: Image, topic: TopicImage, index: int, unclean: Unclean) -> 
     if not isr and not (unclean(topic) or bugs.on("D65")):
         return None
     left = placement.isr if isr and bugs.on("J01") else isr
+    if any(_eligible(image, one) for one in isr) and bugs.on("B348"):
+        return change(
+            topic, index, replicas=before, isr=left, adding=[], removing=[], leader_epoch=next_epoch(placement)
+        )
     return _held_by(image, topic, index, before, left or before[:1], unclean=unclean(topic))
 
 

@@ -39,7 +39,7 @@ class Throttle(Unthrottled):
         return self._applies(partition, replica) and self._owed() > 0
 
     def took(self, partition: Partition, replica: int, size: int) -> None:
-        if size and self._applies(partition, replica):
+        if size and (self._applies(partition, replica) or bugs.on("B347")):
             self._owes = self._owed() + size
 
     def _applies(self, partition: Partition, replica: int) -> bool:

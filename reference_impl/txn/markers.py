@@ -58,7 +58,11 @@ class MarkerSender:
             if bugs.on("B17"):
                 missing = await self._sent(transaction, missing, epoch, commit)
             if await self._decided(transaction):
+                rounds = 0
                 while missing := await self._sent(transaction, missing, epoch, commit):
+                    rounds += 1
+                    if rounds == 100 and bugs.on("B352"):
+                        return
                     await asyncio.sleep(_AGAIN_S)
                 await self._completed(transaction)
         except Deposed:

@@ -360,7 +360,8 @@ class TransactionService:
     def _may_write(self, transaction: Transaction) -> bool:
         """What this coordinator decides by itself waits until enough replicas are there to keep it."""
         partition = self._node.partition(TRANSACTION_STATE, self._partition_of(transaction.transactional_id))
-        return partition is not None and partition.leading is not None and not partition.under_min_isr
+        held_up = bugs.on("B350") and state.has_none_to_lead(transaction, self._node.topics.get)
+        return partition is not None and partition.leading is not None and not partition.under_min_isr and not held_up
 
     # -- the log -------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from brokertrial.reference_impl import bugs
 from brokertrial.wire import errors
 
 if TYPE_CHECKING:
+    from brokertrial.reference_impl.control.image import TopicImage
     from brokertrial.reference_impl.settings.config import BrokerConfig
 
 LAST_EPOCH = 32_766
@@ -188,6 +189,12 @@ def unused(t: Transaction, now: int, config: BrokerConfig) -> bool:
     if bugs.on("D76"):
         keep_ms //= 2
     return rests and t.updated_ms <= now - keep_ms and not bugs.on("D68")
+
+
+def has_none_to_lead(t: Transaction, topic_of: Callable[[str], TopicImage | None]) -> bool:
+    """Whether one of its partitions has no leader, which keeps only a planted bug from aborting it."""
+    topics = ((topic_of(name), index) for name, index in t.partitions)
+    return any(topic is not None and topic.placements[index].leader < 0 for topic, index in topics)
 
 
 def taken_over(found: dict[str, Transaction], now: int) -> dict[str, Transaction]:

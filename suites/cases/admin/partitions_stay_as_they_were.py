@@ -30,7 +30,7 @@ def what_is_changed_of_a_topic_leaves_its_partitions(wire, topic_of, rng, nodes)
     for index in range(PARTITIONS):
         wire.produce(topic, batch("a"), index).must_be_at(0)
         wire.produce(topic, batch("b"), index).must_be_at(1)
-    changes = Changes(wire, topic, rng)
+    changes = ChangesBetweenStarts(wire, topic, rng)
     before = _shown(wire, topic)
     for _ in range(STARTS):
         nodes.stop_and_start(nodes.of(topic))
@@ -67,7 +67,7 @@ def _must_be_as(wire, topic, before, what):
         wire.fetch(topic, index, offset=1, leader_epoch=epoch, to=leader).must_succeed().must_hold("b")
 
 
-class Changes:
+class ChangesBetweenStarts:
     """What is done to a topic, and beside it."""
 
     def __init__(self, wire, topic, rng):
