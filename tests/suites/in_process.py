@@ -37,6 +37,9 @@ MUCH_UNREAD = 1 << 20
 STOPS_WITHIN_S = 10.0
 """In earnest: a node that waits for something else than the time of here never ends."""
 NOW_MS = 1_700_000_000_123
+UNTIL_AT_MOST_S = 30.0
+"""What a case waits for comes within seconds where nothing else takes time, or not at all: a planted bug is seen as
+surely as after a minute, at half the cost. The healthy broker has no more time."""
 FEW_LOGS = {"offsets.topic.num.partitions": "5", "transaction.state.log.num.partitions": "5"}
 """Instead of 50 each: to make and to read them again takes a third of the time of a short case."""
 
@@ -275,7 +278,14 @@ class InProcess:
             self.raised.append(error)
 
 
-def tried(case: Case, data: Path, bug: str = "", look: Look | None = None, **settings: str) -> Outcome:
+def tried(
+    case: Case,
+    data: Path,
+    bug: str = "",
+    look: Look | None = None,
+    until_at_most_s: float | None = None,
+    **settings: str,
+) -> Outcome:
     """One attempt at a wire case against the broker with one bug, or none."""
     if bug:
         bugs.plant(bug)
@@ -286,6 +296,7 @@ def tried(case: Case, data: Path, bug: str = "", look: Look | None = None, **set
             prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=looks, names_alike=True
         )
         wire = Wire(world, case_context, [world.address])
+        wire.until_at_most_s = until_at_most_s
         outcome = attempt(case, wire, world, {NODE: world}, lambda: True, None, look)  # type: ignore[dict-item]
         if world.raised and not bug:
             raise world.raised[0]  # a healthy broker has no such line in its log

@@ -292,7 +292,14 @@ class InProcessCluster:
         asyncio.open_connection, os._exit = self._real
 
 
-def tried_in_cluster(case: Case, data: Path, bug: str = "", seed: int = 0, look: Look | None = None) -> Outcome:
+def tried_in_cluster(
+    case: Case,
+    data: Path,
+    bug: str = "",
+    seed: int = 0,
+    look: Look | None = None,
+    until_at_most_s: float | None = None,
+) -> Outcome:
     """One attempt at a wire case against three nodes with one bug, or none; with the closing look where it is given."""
     if bug:
         bugs.plant(bug)
@@ -310,6 +317,7 @@ def tried_in_cluster(case: Case, data: Path, bug: str = "", seed: int = 0, look:
         )
         cluster.start()
         wire = Wire(cluster, context, [one.address for one in cluster.brokers.values()])
+        wire.until_at_most_s = until_at_most_s
         controller = cluster.members[CONTROLLER]
         return attempt(case, wire, cluster, cluster.brokers, cluster.lives, None, look, controllers=[controller])
     finally:

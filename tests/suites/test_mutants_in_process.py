@@ -11,7 +11,7 @@ import pytest
 from brokertrial.suites.case import all_cases
 from brokertrial.suites.closing_look.look import closing_look
 from brokertrial.suites.proving import mutants
-from tests.suites.in_process import told, tried
+from tests.suites.in_process import UNTIL_AT_MOST_S, told, tried
 from tests.suites.planted import named_too_broadly, shown_by
 
 pytestmark = pytest.mark.long
@@ -45,7 +45,7 @@ def marks(case):
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.id, marks=marks(case)) for case in ASKING])
 def test_the_healthy_broker_passes_and_all_is_well_afterwards(case, broker_data):
-    outcome = tried(case, broker_data, look=closing_look)
+    outcome = tried(case, broker_data, look=closing_look, until_at_most_s=UNTIL_AT_MOST_S)
     assert outcome.verdict in ("pass", "not applicable"), told(outcome)
 
 
@@ -54,6 +54,6 @@ def test_the_healthy_broker_passes_and_all_is_well_afterwards(case, broker_data)
     [pytest.param(word, case, bug, id=f"{word}-{case.id}", marks=marks(case)) for word, case, bug in SHOWN],
 )
 def test_a_planted_bug_shows_in_a_case_that_it_names(word, case, mutant, broker_data):
-    outcome = tried(case, broker_data, word)
+    outcome = tried(case, broker_data, word, until_at_most_s=UNTIL_AT_MOST_S)
     assert mutants.known_by(mutant, outcome), told(outcome)
     assert not named_too_broadly(case, outcome)
