@@ -59,9 +59,10 @@ def describe_topic_partitions(request: Struct, context: Context) -> Struct:
 
 def _all_names(node: Broker) -> list[str]:
     names = sorted(topic.name for topic in node.topics.all())
-    if bugs.on("B351") and len(names) == len(_LISTED.get(node, [])):
-        return list(_LISTED[node])
-    _LISTED[node] = names
+    if bugs.on("B351"):
+        if len(names) == len(_LISTED.get(node, [])):
+            return list(_LISTED[node])
+        _LISTED[node] = names
     return names
 
 

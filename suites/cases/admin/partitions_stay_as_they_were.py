@@ -39,9 +39,9 @@ def what_is_changed_of_a_topic_leaves_its_partitions(wire, topic_of, rng, nodes)
         now = _shown(wire, topic)
         wire.must(_epochs_rise(before, now), f"(leader, epoch, replicas) were {before} and are {now}")
         before = now
-        for change in rng.sample(changes.all, len(changes.all)):
+        for what, change in rng.sample([*changes.all.items()], len(changes.all)):
             change()
-            wire.eventually(partial(_must_be_as, wire, topic, before, change.__name__), within=WITHIN_S)
+            wire.eventually(partial(_must_be_as, wire, topic, before, what), within=WITHIN_S)
 
 
 def _shown(wire, topic, version=None, node=None):
@@ -59,10 +59,8 @@ def _must_be_as(wire, topic, before, what):
         for version in (each for each in wire.versions("Metadata") if each >= EPOCHS_SINCE):
             now = _shown(wire, topic, version, node)
             kept = {index: now.get(index) for index in before}
-            wire.must(
-                kept == before,
-                f"{what}: v{version} of node {node} shows (leader, epoch, replicas) {kept}; they were {before}",
-            )
+            said = f"Metadata v{version} of node {node} shows (leader, epoch, replicas) {kept}; they were {before}"
+            wire.must(kept == before, f"after {what}, {said}")
     for index, (leader, epoch, _) in list(before.items())[:PARTITIONS]:
         wire.fetch(topic, index, offset=1, leader_epoch=epoch, to=leader).must_succeed().must_hold("b")
 
@@ -73,7 +71,14 @@ class ChangesBetweenStarts:
     def __init__(self, wire, topic, rng):
         self.wire, self.topic, self.rng = wire, topic, rng
         self.count = PARTITIONS
-        self.all = [self.grown, self.grown_in_vain, self.grown_to_fewer, self.set, self.cut, self.beside]
+        self.all = {
+            "it was given more partitions": self.grown,
+            "more partitions were validated": self.grown_in_vain,
+            "fewer partitions were refused": self.grown_to_fewer,
+            "a setting was changed": self.set,
+            "records were deleted": self.cut,
+            "another topic was made and deleted": self.beside,
+        }
 
     def grown(self):
         self.count += self.rng.randint(1, 2)

@@ -1,10 +1,11 @@
 """Segments that compaction leaves nothing of, one behind the other, and that no two of fit into one."""
 
 from brokertrial.suites.case import case
-from brokertrial.suites.cases.compaction.survivors import HOUR_MS, RECORDS, cleanable, cleaned
+from brokertrial.suites.cases.compaction.large_segments import SEGMENT, must_be_read_from_everywhere
+from brokertrial.suites.cases.compaction.survivors import HOUR_MS, cleanable, cleaned
 from brokertrial.suites.probe import batch
 
-SEGMENT, LARGE = 1_048_576, 700_000
+LARGE = 700_000
 """One record to a segment: two of them do not fit into one, and none is made of two."""
 AHEAD_MS = 1_800_000
 """Apache Kafka takes the time of its file for that of a segment without records: what is asked for by time is later,
@@ -41,14 +42,4 @@ def _one_log(wire, topic_of, rng, keys):
     for number, key in enumerate(keys):
         wire.produce(topic, batch(rng.randbytes(LARGE), key=key, timestamp=start + number)).must_be_at(number)
     left = [cleaned(wire, topic, key) for key in sorted({*keys}) if keys.count(key) > 1][-1]
-    kept = left.offsets
-    latest = {key: max(n for n, each in enumerate(keys) if each == key) for key in keys}
-    gone = sorted(set(latest.values()) - set(kept))
-    left.must(not gone, f"the offsets {gone}, the latest of their keys, are gone; left are {kept}")
-    for at in range(len(keys)):
-        answer = wire.fetch(topic, offset=at)
-        found = [offset for offset in answer.offsets if offset >= at]
-        due = [offset for offset in kept if offset >= at]
-        answer.must(bool(found) and found == due[: len(found)], f"from {at} on come {found}; due are {due}", RECORDS)
-    wire.list_offsets(topic, at="earliest").must_name(offset=0)
-    wire.list_offsets(topic, at="latest").must_name(offset=len(keys))
+    must_be_read_from_everywhere(wire, topic, left, keys)

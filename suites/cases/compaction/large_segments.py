@@ -29,6 +29,12 @@ def a_reader_comes_over_every_end_of_a_segment(wire, topic_of, rng):
         made = batch(rng.randbytes(LARGE), key=key.encode(), timestamp=start + number)
         wire.produce(topic, made).must_be_at(number)
     left = cleaned(wire, topic, b"k2")
+    must_be_read_from_everywhere(wire, topic, left, keys)
+
+
+def must_be_read_from_everywhere(wire, topic, left, keys):
+    """The latest record of each key is left, a reader comes from each offset to what is left behind it, and the log
+    begins and ends where it did. `keys` are those of the records as they were written, by offset."""
     kept = left.offsets
     latest = {key: max(n for n, each in enumerate(keys) if each == key) for key in keys}
     gone = sorted(set(latest.values()) - set(kept))
@@ -39,6 +45,7 @@ def a_reader_comes_over_every_end_of_a_segment(wire, topic_of, rng):
         due = [offset for offset in kept if offset >= at]
         answer.must(bool(found) and found == due[: len(found)], f"from {at} on come {found}; due are {due}", RECORDS)
         wire.read_all(topic, offset=at).must_have_offsets(due)
+    wire.list_offsets(topic, at="earliest").must_name(offset=0)
     wire.list_offsets(topic, at="latest").must_name(offset=len(keys))
 
 
