@@ -105,7 +105,8 @@ class Controller:
             return Heard(errors.STALE_BROKER_EPOCH)
         if broker not in self._expires and bugs.on("Z4"):
             return Heard(errors.NONE)
-        self._expires[broker] = self._clock.monotonic() + self._session_s
+        if broker in self._expires or not bugs.on("B354"):
+            self._expires[broker] = self._clock.monotonic() + self._session_s
         caught_up = offset >= self._journal.end
         if stop and not known.stopping:
             self._set_state(known, fenced=known.fenced, stopping=True)

@@ -73,7 +73,7 @@ class TransactionService:
         self.loads.give_up(index)
         self._resigned_at[index] = self._node.clock.monotonic()
         for name in () if bugs.on("X12") else self._of(index):
-            del self._transactions[name]
+            self._ids.resigned(name, self._transactions.pop(name).producer_id)
         self._sender.stop() if bugs.on("B94") else None
 
     def _of(self, index: int) -> list[str]:
@@ -104,7 +104,7 @@ class TransactionService:
             return Transition(_nobody(transactional_id), errors.INVALID_TRANSACTION_TIMEOUT)
         known = self._transactions.get(transactional_id)
         now_ms = self._node.clock.now_ms()
-        before = known or Transaction(transactional_id, self.fresh_producer_id(), timeout_ms, updated_ms=now_ms)
+        before = known or Transaction(transactional_id, self._ids.next(transactional_id), timeout_ms, updated_ms=now_ms)
         return self._settle(before, state.init_producer(before, timeout_ms, expected, now_ms, self.fresh_producer_id))
 
     def add_partitions(

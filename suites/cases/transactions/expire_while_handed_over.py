@@ -14,12 +14,13 @@ GOES_ON_MS, SOON_S = 4 * EXPIRES_MS, EXPIRES_MS / 2_000
     guarantees=["txn-031", "txn-026"],
     apis={**APIS, "EndTxn": 0, "DescribeTransactions": 0},
     needs=["three-nodes", "leaders", "partitions", "chosen-settings", "terminate", "restart"],
-    detects=["B339"],
+    detects=["B339", "B355"],
 )
 def the_time_goes_on_at_the_next_coordinator(wire, topic, nodes):
     """How long a transactional id has not been used MUST NOT begin anew where another broker comes to coordinate it: an
     id that is not used MUST be forgotten, and not before its time, though coordinators change more often than ids
-    expire. One that is used meanwhile MUST stay.
+    expire. One that is used meanwhile MUST stay. What was forgotten MUST begin anew with another producer id, whoever
+    coordinated it before.
 
     Ids without a transaction, committed, aborted, and one whose producer begins anew after each change.
     """
@@ -47,6 +48,12 @@ def the_time_goes_on_at_the_next_coordinator(wire, topic, nodes):
         wire.eventually(lambda of=what: _must_be_gone(wire, producers[of], used_ms[of]), within=SOON_S)
     stays = wire.describe_transaction(producers[USED].transactional_id)
     stays.must_have("transaction_states[0].producer_id", producers[USED].id)
+    for what in UNUSED:
+        again = wire.producer(producers[what].transactional_id)
+        former = producers[what].id
+        wire.must(again.id != former, f"the id that had expired has the producer id {former}, as before")
+        again.send(topic, f"{what} again").must_succeed()
+        again.commit().must_succeed()
 
 
 def _must_be_gone(wire, producer, used_ms):
