@@ -56,15 +56,18 @@ class NodeLoop(asyncio.SelectorEventLoop):
         return self._scheduled[0]._when if self._scheduled else FOREVER
 
     def turn(self) -> None:
-        """Does what is due."""
-        self.call_soon(self.stop)
+        """Does what is due: one round of run_forever, without what it sets up and takes down each time."""
+        around = asyncio._get_running_loop()
+        asyncio._set_running_loop(self)
         try:
-            self.run_forever()
+            self._run_once()
         except Ended:
             if self.dead:
                 return
             self.member.failure = "it ended by itself"
             self.member.vanish()
+        finally:
+            asyncio._set_running_loop(around)
 
 
 class LoopClock:
