@@ -101,7 +101,7 @@ def _situate(case: Case, world: InProcess, controls: Mapping[int, Any]) -> Situa
     draw = case.situation
     if draw is None:
         return None
-    return lambda wire: situation_of(draw, case.plain_id, wire, Disturbance(controls, lambda: wire))
+    return lambda wire: situation_of(draw, case.plain_id, wire, Disturbance(controls, {}, lambda: wire))
 
 
 def _too_long(*_: object) -> None:
