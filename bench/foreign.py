@@ -90,7 +90,7 @@ def judged(file: Path, scratch: Path, engine: str = "duckdb") -> int:
     from brokertrial.histories.reader import History
 
     history = History.open(scratch / "history")
-    with opened(engine, [history], {}) as engine_:
+    with opened(engine, [history]) as engine_:
         judgement = judge_by(jepsen_checks().values(), engine_, [history])[0]
     found = {name.rpartition("/")[2]: total for name, total in judgement.totals.items()}
     if found.keys() - {"int-poll-skip", "poll-skip"} != {"lost-write", "unseen"} or found["lost-write"] != 1:
