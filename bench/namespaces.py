@@ -30,6 +30,7 @@ import msgspec
 
 from brokertrial.histories.tempdirs import Scratch
 from brokertrial.suites.targets import Target, TargetProblem, open_target
+from brokertrial.suites.targets.node_ids import node_ids
 from brokertrial.wire import errors, frames
 from brokertrial.wire.addresses import all_parsed
 from brokertrial.wire.client import Connection
@@ -38,7 +39,7 @@ from brokertrial.wire.records import Record, batches, build_batch
 
 MIB = 1 << 20
 PLAIN, NETWORKED = "without", "with"
-NODES = (1, 2, 3)
+NODES = node_ids(3)
 DEPTH = 4
 BATCH_RECORDS = 64
 PRODUCE, FETCH = 9, 12
@@ -93,7 +94,7 @@ class Unsettled(NoFigures):
 
 
 class LedCluster:
-    """One cluster whose partition N is led by node N + 1, in every topic made here."""
+    """One cluster whose partition N is led by the node NODES[N], in every topic made here."""
 
     def __init__(self, target: Target, rng: random.Random) -> None:
         self._bootstrap = all_parsed(target.bootstrap)[0]
@@ -165,7 +166,7 @@ class LedCluster:
                 found = {
                     part.partition_index: places[part.leader_id]
                     for part in said.topics[0].partitions
-                    if part.leader_id == part.partition_index + 1 and len(part.isr_nodes) == len(NODES)
+                    if part.leader_id == NODES[part.partition_index] and len(part.isr_nodes) == len(NODES)
                 }
                 if len(found) == len(NODES):
                     return [found[number] for number in sorted(found)]
