@@ -21,6 +21,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -90,7 +91,9 @@ class Id:
         if self.point.endswith("sent") and self.point != "init-sent":
             self.end(self.point == "commit-sent", wait=False)
         elif self.point == "init-sent":
-            self.wire.init_producer_id(self.name, timeout_ms=TIMEOUT_MS, wait=False, retry=False, to=1, via=self.name)
+            self.wire.init_producer_id(
+                self.name, timeout_ms=TIMEOUT_MS, wait=False, retry=False, to=self.wire.nodes[0], via=self.name
+            )
 
     def _take(self, pid: int, epoch: int) -> None:
         if (pid, epoch) != (self.pid, self.epoch):
@@ -141,13 +144,15 @@ def one_kill(target: Target, wire: Wire, number: int, rng: Random) -> tuple[list
     ids = [Id(wire, f"{topic}-{point}-{'new' if new else 'old'}-{copy}", point, version2=new)
            for point in POINTS for new in (True, False) for copy in range(2)]  # fmt: skip
     busy = [Busy(target.bootstrap, topic, f"{topic}-busy-{copy}") for copy in range(3)]
-    for each in (*busy, *ids):
+    for one in busy:
+        one.start()
+    for each in ids:
         each.start()
     for each in ids:
         each.send(topic)
         each.end(commit=rng.random() < 0.5)
     for each in rng.sample(ids, len(ids)):
-        wire.eventually(lambda each=each: each.send(topic), within=20)
+        wire.eventually(partial(each.send, topic), within=20)
     for each in rng.sample(ids, len(ids)):
         each.reach_point()
     nap(rng.choice([0, 0.001, 0.003, 0.01, 0.03]))
@@ -155,19 +160,18 @@ def one_kill(target: Target, wire: Wire, number: int, rng: Random) -> tuple[list
     node.kill()
     wire.drop_lines()
     nap(rng.choice([0, TIMEOUT_MS / 1000 + 1.5, 4.5]))
-    node.launch()
-    node.wait_until_it_serves()
+    node.restart()
     wire.await_topic(topic)
     nap(rng.choice([0, 0, 3.0]))
     for each in rng.sample(ids, len(ids)):
         each.start()
-        wire.eventually(lambda each=each: each.send(topic), within=20)
+        wire.eventually(partial(each.send, topic), within=20)
         each.end(commit=True)
     nap(1.0)
-    for each in busy:
-        each.over.set()
-    for each in busy:
-        each.join(60)
+    for one in busy:
+        one.over.set()
+    for one in busy:
+        one.join(60)
     for index in range(PARTITIONS):
         wire.await_settled(topic, index, within=30)
     return judged(wire, topic), len(ids) + len(busy)
@@ -225,7 +229,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng, until = Random(options.seed), time.monotonic() + 60 * options.minutes
-    wrong, tries, kills = [], 0, 0
+    wrong: list[str] = []
+    tries = kills = 0
     with Scratch("kills") as folder, open_target(options.target, Path(folder)) as target:
         host, _, port = target.bootstrap.partition(":")
         while kills < options.kills and time.monotonic() < until:
