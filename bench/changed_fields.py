@@ -21,13 +21,12 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import msgspec
-from in_process import ELSEWHERE, MEMORY
-from message_changes import REQUEST, RESPONSE, Change, change, possible
 
+from bench.in_process import ELSEWHERE, MEMORY
+from bench.message_changes import REQUEST, RESPONSE, Change, change, possible
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import by_id, own_cases
 from brokertrial.suites.closing_look.look import closing_look

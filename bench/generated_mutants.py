@@ -17,17 +17,17 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
+from typing import Protocol
 
 import msgspec
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from broker_copy import BROAD, BROKER, ROOT, broker_copy, looked_at, wire_cases
-from in_process import Said, accused, entries
-
+from bench.broker_copy import BROAD, BROKER, ROOT, broker_copy, looked_at, wire_cases
+from bench.in_process import Said, accused, entries
 from brokertrial.suites.case import own_cases
 from brokertrial.suites.proving.mutants import CLUSTER_NEEDS
 
@@ -41,6 +41,12 @@ SEVERAL_NODES = ("following.py", "fetcher.py", "peers.py", "powercut.py", "spoil
 PLANTED = "bugs.on("
 NO_BEHAVIOUR = ("log.debug", "log.info", "log.warning", "log.exception", "from ", "import ", "Setting(", "@", '"""')
 KILLS = ("killed", "broad", "dead", "survived")
+
+
+class Operator(Protocol):
+    """What Cosmic Ray, which need not be there, calls by this name."""
+
+    def mutation_positions(self, node: object) -> Iterable[tuple[tuple[int, int], tuple[int, int]]]: ...
 
 
 class Scored(msgspec.Struct):
@@ -110,9 +116,9 @@ def drawn(count: int, rng: Random, nodes: int) -> Iterator[tuple[Scored, str]]:
         yield _mutant(path, kind, operator, nth)
 
 
-def _places(nodes: int) -> dict[str, Iterator[tuple[Path, object, int]]]:
+def _places(nodes: int) -> dict[str, Iterator[tuple[Path, Operator, int]]]:
     try:
-        from mutation_operators import kinds
+        from bench.mutation_operators import kinds
     except ImportError:
         sys.exit("Cosmic Ray makes the mutants: pip install cosmic-ray")
     files = sorted(path for folder in FOLDERS[nodes] for path in (ROOT / BROKER / folder).rglob("*.py"))
@@ -121,7 +127,7 @@ def _places(nodes: int) -> dict[str, Iterator[tuple[Path, object, int]]]:
     return {kind: _of_kind(texts, operators) for kind, operators in kinds().items()}
 
 
-def _of_kind(texts: dict[Path, str], operators: list[object]) -> Iterator[tuple[Path, object, int]]:
+def _of_kind(texts: dict[Path, str], operators: list[Operator]) -> Iterator[tuple[Path, Operator, int]]:
     from parso import parse
 
     for path, text in texts.items():
@@ -130,7 +136,7 @@ def _of_kind(texts: dict[Path, str], operators: list[object]) -> Iterator[tuple[
         for operator in operators:
             nth = -1
             for node in _nodes(tree):
-                for start, _ in operator.mutation_positions(node):  # type: ignore[attr-defined]
+                for start, _ in operator.mutation_positions(node):
                     nth += 1
                     if start[0] not in passed_over:
                         yield path, operator, nth
@@ -155,7 +161,7 @@ def _passed_over(text: str) -> set[int]:
     return found
 
 
-def _mutant(path: Path, kind: str, operator: object, nth: int) -> tuple[Scored, str]:
+def _mutant(path: Path, kind: str, operator: Operator, nth: int) -> tuple[Scored, str]:
     from cosmic_ray.mutating import mutate_code
 
     text = path.read_text(encoding="utf-8")

@@ -14,12 +14,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import msgspec
-from in_process import Said
 
+from bench.in_process import Said
 from brokertrial.checkers.verdict import Verdict
 from brokertrial.suites.case import Case
 from brokertrial.suites.closing_look.look import closing_look

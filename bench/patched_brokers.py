@@ -22,10 +22,10 @@ from pathlib import Path
 
 import msgspec
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from broker_copy import Found, broker_copy, looked_at, wire_cases
-from in_process import accused, entries
+from bench.broker_copy import Found, broker_copy, looked_at, wire_cases
+from bench.in_process import accused, entries
 
 IN_PROCESS = {"reference": 1, "reference:3": 3}
 """Targets that there are in one process too, and their nodes."""
