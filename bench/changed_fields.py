@@ -36,7 +36,7 @@ from brokertrial.suites.probe.wire import Wire
 from brokertrial.wire.codec import Malformed
 from brokertrial.wire.frames import decode_request, decode_response, encode_request, encode_response
 from brokertrial.wire.structs import Struct
-from tests.suites.in_process import NODE, NOW_MS, InProcess
+from tests.suites.in_process import NODE, NOW_MS, InProcess, OnlyNode
 
 LONGEST_S = 30.0
 MOST = 100
@@ -114,7 +114,7 @@ def _run(case_id: str, wanted: Change | None) -> tuple[str, str, set[Change]]:
                     prefix="bt-x", case=case.id, latency_ms=0.1, time_ms=NOW_MS, closing_look=True, names_alike=True
                 )
                 wire = Wire(broker, context, [broker.address])
-                outcome = attempt(case, wire, broker, {NODE: broker}, lambda: True, None, closing_look)
+                outcome = attempt(case, wire, broker, {NODE: OnlyNode(broker)}, lambda: True, None, closing_look)
             finally:
                 broker.end()
         except TooLong:

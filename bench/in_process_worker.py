@@ -12,7 +12,6 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
@@ -20,6 +19,7 @@ import msgspec
 
 from bench.in_process import Said
 from brokertrial.checkers.verdict import Verdict
+from brokertrial.faults.node_control import NodeControl
 from brokertrial.suites.case import Case
 from brokertrial.suites.closing_look.look import closing_look
 from brokertrial.suites.probe.context import CaseContext
@@ -29,7 +29,7 @@ from brokertrial.suites.result import Outcome
 from brokertrial.suites.running.disturbance import Disturbance
 from brokertrial.suites.situations import situation_of
 from brokertrial.suites.situations.pairs import case_named
-from tests.suites.in_process import NODE, NOW_MS, InProcess
+from tests.suites.in_process import NODE, NOW_MS, InProcess, OnlyNode
 from tests.suites.in_process_cluster import tried_in_cluster
 
 LONGEST_S = 120
@@ -88,7 +88,7 @@ def _tried(case: Case, data: Path) -> tuple[Outcome, BaseException | None]:
             situation=case.situation,
         )
         wire = Wire(world, context, [world.address])
-        controls: Mapping[int, Any] = {NODE: world}
+        controls: Mapping[int, NodeControl] = {NODE: OnlyNode(world)}
         situate = _situate(case, world, controls)
         outcome = attempt(case, wire, world, controls, lambda: True, None, closing_look, situate)
         return outcome, next(iter(world.raised), None)
@@ -96,7 +96,7 @@ def _tried(case: Case, data: Path) -> tuple[Outcome, BaseException | None]:
         world.end()
 
 
-def _situate(case: Case, world: InProcess, controls: Mapping[int, Any]) -> Situate | None:
+def _situate(case: Case, world: InProcess, controls: Mapping[int, NodeControl]) -> Situate | None:
     draw = case.situation
     if draw is None:
         return None

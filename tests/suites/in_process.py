@@ -278,6 +278,54 @@ class InProcess:
             self.raised.append(error)
 
 
+class OnlyNode:
+    """The broker of an InProcess as one that may be disturbed: it ends and begins again, and is never frozen."""
+
+    node_id = NODE
+
+    def __init__(self, world: InProcess) -> None:
+        self._world, self._runs = world, True
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self._world.address
+
+    @property
+    def pid(self) -> int | None:
+        return self._world.pid
+
+    @property
+    def ended_when_asked(self) -> bool:
+        return self._world.ended_when_asked
+
+    def kill(self) -> None:
+        self._world.kill()
+        self._runs = False
+
+    def terminate(self) -> None:
+        self._world.terminate()
+        self._runs = False
+
+    def pause(self) -> None:
+        raise NotImplementedError("it would freeze this process")
+
+    def resume(self) -> None:
+        """It is never frozen."""
+
+    def restart(self) -> None:
+        self._world.restart()
+        self._runs = True
+
+    def alive(self) -> bool:
+        return self._runs
+
+    def paused(self) -> bool:
+        return False
+
+    def choose(self, settings: Mapping[str, str]) -> None:
+        self._world.choose(settings)
+
+
 def tried(
     case: Case,
     data: Path,
@@ -297,7 +345,7 @@ def tried(
         )
         wire = Wire(world, case_context, [world.address])
         wire.until_at_most_s = until_at_most_s
-        outcome = attempt(case, wire, world, {NODE: world}, lambda: True, None, look)  # type: ignore[dict-item]
+        outcome = attempt(case, wire, world, {NODE: OnlyNode(world)}, lambda: True, None, look)
         if world.raised and not bug:
             raise world.raised[0]  # a healthy broker has no such line in its log
         return outcome
