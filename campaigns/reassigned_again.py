@@ -19,7 +19,6 @@ import sys
 from pathlib import Path
 
 from brokertrial.histories.tempdirs import Scratch
-from brokertrial.suites.cases.replication._roles import reassign
 from brokertrial.suites.probe import batch
 from brokertrial.suites.probe.context import CaseContext
 from brokertrial.suites.probe.failures import StatementFalse
@@ -54,10 +53,10 @@ def played(target: Target) -> bool:
 
     target.nodes[away].kill()
     wire.drop_lines(away)
-    reassign(wire, {TOPIC: [comes, away]}, stays)
+    _reassign(wire, [comes, away], stays)
     wire.until(lambda: comes in _in_sync(wire, stays), within=WITHIN_S, what=f"{comes} is in sync")
     print(f"from {[stays]} to {[comes, away]}, with {away} down:", _moves(wire, stays))
-    reassign(wire, {TOPIC: [away]}, stays)
+    _reassign(wire, [away], stays)
     print(f"and then to {[away]}:", _moves(wire, stays))
     target.recover()
     wire.until(lambda: away in _in_sync(wire, stays), within=WITHIN_S, what=f"{away} is in sync")
@@ -79,11 +78,11 @@ def played_to_where_it_is(target: Target) -> bool:
     wire.await_topic(TOPIC)
     target.nodes[away].kill()
     wire.drop_lines(away)
-    reassign(wire, {TOPIC: [stays, away]}, stays)
+    _reassign(wire, [stays, away], stays)
     wire.until(lambda: away in _replicas(wire, stays), within=WITHIN_S, what="the reassignment has begun")
     print(f"from {[stays, goes]} to {[stays, away]}, with {away} down:", _moves(wire, stays))
     wanted = _replicas(wire, stays)
-    reassign(wire, {TOPIC: wanted}, stays)
+    _reassign(wire, wanted, stays)
     print(f"and then to {wanted}:", _moves(wire, stays))
     target.recover()
     wire.until(lambda: not _moves(wire, stays), within=WITHIN_S, what="the reassignment ends")
@@ -94,6 +93,12 @@ def played_to_where_it_is(target: Target) -> bool:
 def _wire(target: Target) -> Wire:
     addresses = [(host, int(port)) for host, _, port in (one.partition(":") for one in target.bootstrap.split(","))]
     return Wire.unrecorded(CaseContext(prefix="", case=""), addresses)
+
+
+def _reassign(wire: Wire, replicas: list[int], asked: int) -> None:
+    """AlterPartitionReassignments, which must be accepted."""
+    rows = [{"name": TOPIC, "partitions": [{"partition_index": 0, "replicas": replicas}]}]
+    wire.ask(request("AlterPartitionReassignments", timeout_ms=10_000, topics=rows), to=asked).must_succeed()
 
 
 def _replicas(wire: Wire, asked: int) -> list[int]:

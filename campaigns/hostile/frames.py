@@ -126,8 +126,9 @@ _COMMANDS = ("dump", "pause_replication", "resume_replication", "advance_clock",
 
 def control_line(rng: Random) -> bytes:
     """A line for the control channel: commands with odd arguments, torn JSON, depth, length."""
-    odd = (0, -1, 1, 1e308, float("nan"), "", "hostile-0", None, [], {}, True, 10**30)
-    wanted = {"do": rng.choice(_COMMANDS), "seconds": rng.choice((0, -1, float("inf"), float("nan"), "x", None))}
+    odd: tuple[object, ...] = (0, -1, 1, 1e308, float("nan"), "", "hostile-0", None, [], {}, True, 10**30)
+    seconds = rng.choice((0, -1, float("inf"), float("nan"), "x", None))
+    wanted: dict[str, object] = {"do": rng.choice(_COMMANDS), "seconds": seconds}
     wanted |= {name: rng.choice(odd) for name in ("topic", "partition", "to", "group") if rng.random() < 0.7}
     if wanted["do"] == "pause_replication":
         wanted["do"] = "resume_replication"  # the witness waits for its followers

@@ -132,7 +132,9 @@ async def slow_readers(port: int, topic: str, count: int, pipelined: int = 8) ->
     lines = []
     for _ in range(count):
         line = Line(*await asyncio.open_connection("127.0.0.1", port))
-        line.writer.transport.pause_reading()
+        transport = line.writer.transport
+        assert isinstance(transport, asyncio.ReadTransport)  # as that of every socket is
+        transport.pause_reading()
         line.writer.write(frame * pipelined)
         lines.append(line)
     return lines

@@ -26,7 +26,7 @@ from brokertrial.checkers.anomaly import Anomaly
 from brokertrial.checkers.judge import Judgement, judge
 from brokertrial.histories.reader import History
 from brokertrial.histories.recorder import Recorder
-from brokertrial.histories.rows import TABLES, Operation, Record
+from brokertrial.histories.rows import TABLES, Event, Operation, Record
 
 DEATH = "death"
 """The kind of event that a history has for each broker that was killed; `fields` is a Death."""
@@ -121,7 +121,7 @@ def find(folder: Path, scratch: Path) -> Findings:
     deaths = [
         msgspec.json.decode(event.fields, type=Death)
         for event in history.rows("events")
-        if event.kind == DEATH and event.fields  # type: ignore[union-attr]
+        if isinstance(event, Event) and event.kind == DEATH and event.fields
     ]
     sends = list(_sends(history))
     lost = losses(sends, _seen(history), deaths)
