@@ -3,6 +3,8 @@
 python -m bench.canaries        writes spark_analysis/canaries.json; to be run again when a check is added
 """
 
+from typing import Any
+
 import msgspec
 
 from brokertrial.checkers.check import all_checks
@@ -17,7 +19,7 @@ def stored(seed: int) -> StoredCanary:
     """One random history; fields that are null or usual are left out."""
     header, rows = random_history(seed)
     names = {kind: name for name, kind in TABLES.items()}
-    tables = {}
+    tables: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         given = {name: value for name, value in msgspec.to_builtins(row).items() if value is not None}
         tables.setdefault(names[type(row)], []).append(given)

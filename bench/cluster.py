@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
+from pyspark.sql import SparkSession
 
 from bench.checking import FUSED
 from bench.synthetic import Planted, write_history
@@ -53,7 +54,7 @@ def listens(port: int) -> bool:
 
 
 @contextmanager
-def daemon(scratch: Path, name: str, *arguments: str) -> Iterator[subprocess.Popen]:
+def daemon(scratch: Path, name: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A Spark daemon in a process group of its own, ended with all that it started."""
     script = Path(pyspark.__file__).parent / "bin" / "spark-class"
     settings = {
@@ -70,7 +71,7 @@ def daemon(scratch: Path, name: str, *arguments: str) -> Iterator[subprocess.Pop
         end(process)
 
 
-def end(process: subprocess.Popen) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     """Kills a daemon and its executors."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -79,7 +80,7 @@ def end(process: subprocess.Popen) -> None:
     process.wait(30)
 
 
-def kill_half_way(session, node_control: subprocess.Popen, killed: threading.Event) -> None:
+def kill_half_way(session: SparkSession, node_control: subprocess.Popen[bytes], killed: threading.Event) -> None:
     """Waits until both workers are busy and half of a stage is done, and kills one worker then."""
     tracker = session.sparkContext.statusTracker()
 

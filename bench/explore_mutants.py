@@ -15,6 +15,7 @@ from pathlib import Path
 
 from brokertrial.suites.explore.brokers import Brokers
 from brokertrial.suites.explore.explorer import Exploration, Explorer
+from brokertrial.suites.explore.finding import ShrunkDifference
 from brokertrial.suites.proving.mutants import mutants
 
 
@@ -28,23 +29,26 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     chosen = options.only.split(",") if options.only else list(mutants())
-    lengths, seconds, lines = [], [], []
+    found: list[ShrunkDifference] = []
+    lines: list[str] = []
     for name in chosen:
         with tempfile.TemporaryDirectory(prefix="brokertrial-explore-") as scratch:
             line, finding = explored(f"reference?mutant={name}", name, options, Path(scratch))
         if finding is not None:
-            lengths.append(len(finding.story))
-            seconds.append(finding.found_after_s)
+            found.append(finding)
         lines.append(line)
         print(line, flush=True)
         if options.out:
             options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(lengths)} of {len(chosen)} found, median {statistics.median(lengths or [0])} requests, "
-          f"{statistics.median(seconds or [0]):.0f} s")  # fmt: skip
+    lengths = [len(finding.story) for finding in found] or [0]
+    seconds = [finding.found_after_s for finding in found] or [0]
+    print(f"{len(found)} of {len(chosen)} found, median {statistics.median(lengths)} requests, "
+          f"{statistics.median(seconds):.0f} s")  # fmt: skip
     return 0
 
 
-def explored(target, name, options, scratch):
+def explored(target: str, name: str, options: argparse.Namespace, scratch: Path) -> tuple[str, ShrunkDifference | None]:
+    """A line on what came of it, and the first difference."""
     plan = Exploration(target, "reference", options.minutes, options.seed, frozenset(), options.jobs, (), 1, False)
     try:
         with (

@@ -7,13 +7,15 @@ planted is wrong with exactly the values named; everything else is legal.
 """
 
 import argparse
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from brokertrial.histories.header import Header
@@ -27,6 +29,10 @@ LARGE_PART = 2_000_000
 GAP_NS = 1_000
 FLIGHT_NS = 2_000_000
 POLL = 500
+
+Int64Array = npt.NDArray[np.int64]
+Job = tuple[str, Callable[[], pa.Table]]
+"""A table, and what makes a part of it."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Shape:
     planted: Planted
     seed: int = 1
 
-    def chunks(self) -> Iterator[np.ndarray]:
+    def chunks(self) -> Iterator[Int64Array]:
         """The values, part by part."""
         rows = PART if self.records <= 20_000_000 else LARGE_PART
         return (np.arange(start, min(start + rows, self.records)) for start in range(0, self.records, rows))
@@ -63,7 +69,7 @@ class Shape:
         """How many values a partition holds."""
         return (self.records - partition + self.partitions - 1) // self.partitions
 
-    def random(self, value: np.ndarray) -> np.random.Generator:
+    def random(self, value: Int64Array) -> np.random.Generator:
         """Dice of a chunk."""
         return np.random.default_rng((self.seed, int(value[0])))
 
@@ -86,46 +92,48 @@ def write_history(
     recorder.close()
 
 
-def _jobs(shape):
+def _jobs(shape: Shape) -> Iterator[Job]:
     for value in shape.chunks():
-        yield "operations", _sends, shape, value
-        yield "records", _sent, shape, value
+        yield "operations", partial(_sends, shape, value)
+        yield "records", partial(_sent, shape, value)
     for value in shape.chunks():
-        yield "records", _seen, shape, value
-    yield "operations", _polls, shape, None
+        yield "records", partial(_seen, shape, value)
+    yield "operations", partial(_polls, shape)
     if shape.planted.duplicate:
-        yield "records", _doubled, shape, None
+        yield "records", partial(_doubled, shape)
 
 
-def _ahead(pool, jobs):
+def _ahead(pool: Executor, jobs: Iterator[Job]) -> Iterator[tuple[str, pa.Table]]:
     """Results in order, two parts made ahead."""
-    waiting = [(name, pool.submit(make, shape, value)) for name, make, shape, value in islice(jobs, 3)]
+    waiting = [(name, pool.submit(make)) for name, make in islice(jobs, 3)]
     while waiting:
         name, table = waiting.pop(0)
         yield name, table.result()
-        waiting += [(name, pool.submit(make, shape, value)) for name, make, shape, value in islice(jobs, 1)]
+        waiting += [(name, pool.submit(make)) for name, make in islice(jobs, 1)]
 
 
-def _place(shape, value):
+def _place(shape: Shape, value: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Partitions, offsets and the numbers of the producers."""
     partition, offset = value % shape.partitions, value // shape.partitions
     return partition, offset, (offset + partition) % shape.producers
 
 
-def _names(shape, number):
+def _names(shape: Shape, number: Int64Array) -> pa.Array:
     return pa.array([f"producer-{n}" for n in range(shape.producers)]).take(pa.array(number))
 
 
-def _times(shape, value):
+def _times(shape: Shape, value: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """When each was sent, and when it was acknowledged."""
     dice = shape.random(value)
     call = value * GAP_NS + dice.integers(0, GAP_NS, len(value))
     return call, call + FLIGHT_NS + dice.integers(0, 1 << 16, len(value))
 
 
-def _keys(shape, value):
+def _keys(shape: Shape, value: Int64Array) -> Int64Array:
     return np.random.default_rng((shape.seed, 7, int(value[0]))).integers(0, 1024, len(value))
 
 
-def _sends(shape, value):
+def _sends(shape: Shape, value: Int64Array) -> pa.Table:
     partition, offset, producer = _place(shape, value)
     call, ret = _times(shape, value)
     return _table(
@@ -134,7 +142,7 @@ def _sends(shape, value):
     )  # fmt: skip
 
 
-def _sent(shape, value):
+def _sent(shape: Shape, value: Int64Array) -> pa.Table:
     partition, offset, producer = _place(shape, value)
     return _table(
         "records", op=value, client=_names(shape, producer), topic="t", partition=partition, offset=offset,
@@ -143,7 +151,7 @@ def _sent(shape, value):
     )  # fmt: skip
 
 
-def _seen(shape, value):
+def _seen(shape: Shape, value: Int64Array) -> pa.Table:
     partition, offset, _ = _place(shape, value)
     planted, keys, times = shape.planted, _keys(shape, value), _times(shape, value)[0]
     prev = offset - 1 - np.isin(value - shape.partitions, planted.lost)
@@ -155,7 +163,7 @@ def _seen(shape, value):
     return _seen_table(shape, timestamp=times[kept], **columns)
 
 
-def _doubled(shape, _):
+def _doubled(shape: Shape) -> pa.Table:
     """Second copies, at the ends of their partitions."""
     value = np.array(shape.planted.duplicate)
     partition = value % shape.partitions
@@ -166,7 +174,7 @@ def _doubled(shape, _):
     )
 
 
-def _seen_table(shape, *, partition, offset, **columns):
+def _seen_table(shape: Shape, *, partition: Int64Array, offset: Int64Array, **columns: Int64Array) -> pa.Table:
     poll = shape.records + offset // POLL * shape.partitions + partition
     return _table(
         "records", op=poll, client="reader", topic="t", partition=partition, offset=offset, tombstone=False,
@@ -174,7 +182,7 @@ def _seen_table(shape, *, partition, offset, **columns):
     )  # fmt: skip
 
 
-def _polls(shape, _):
+def _polls(shape: Shape) -> pa.Table:
     tables = []
     for partition in range(shape.partitions):
         first = np.arange(0, shape.end(partition), POLL)

@@ -19,13 +19,12 @@ import threading
 import time
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient, NewTopic
-
 from brokertrial.reference_impl.broker.cluster import Cluster
 from brokertrial.wire.client import Connection
 from brokertrial.wire.messages import request
 from brokertrial.wire.records import Record, build_batch
-from campaigns.kills.support import QUICK, Trouble, placement, wait_for
+from brokertrial.wire.structs import Struct
+from campaigns.kills.support import Trouble, make_topic, placement, wait_for
 
 MIB = 1 << 20
 _ONE = build_batch([Record(key=None, value=b"x", timestamp=1)])
@@ -43,9 +42,9 @@ def main() -> int:
         _line("idle memory a node (RSS)", [_rss_mib(cluster, node) for node in (1, 2, 3)], "MiB", "at most 60")
         _line("killed leader to acknowledged write", _failovers(cluster, options.failovers), "s", "median at most 2")
     with _running(3) as cluster:
-        rate = _throughput(cluster, 3, options.megabytes)
+        rate = _throughput(cluster, options.megabytes)
     with _running(1) as cluster:
-        alone = _throughput(cluster, 1, options.megabytes)
+        alone = _throughput(cluster, options.megabytes)
     print(f"{'acks=all, RF 3, 1 MiB':<40} {rate:8.1f} MiB/s   target 40, beside {alone:.1f} MiB/s with one replica")
     return 0
 
@@ -85,7 +84,7 @@ def _rss_mib(cluster: Cluster, node: int) -> float:
 
 def _failovers(cluster: Cluster, count: int) -> list[float]:
     """Each by a raw client that asks again every 10 ms: nothing of a client library's patience is in it."""
-    _make(cluster, "failover", 1, 3)
+    _make(cluster, "failover", 1)
     figures = []
     for _ in range(count):
         leader = placement(cluster, "failover")["leader"]
@@ -109,16 +108,16 @@ def _written(cluster: Cluster, topic: str) -> bool:
             answer = connection.call(_produce(topic, 0, _ONE), 9)
     except Exception:  # noqa: BLE001  whatever went wrong, the write was not acknowledged
         return False
-    return answer.responses[0].partition_responses[0].error_code == 0
+    return bool(answer.responses[0].partition_responses[0].error_code == 0)
 
 
-def _produce(topic: str, partition: int, batch: bytes):
+def _produce(topic: str, partition: int, batch: bytes) -> Struct:
     data = [{"name": topic, "partition_data": [{"index": partition, "records": batch}]}]
     return request("Produce", acks=-1, timeout_ms=5000, topic_data=data)
 
 
-def _throughput(cluster: Cluster, copies: int, megabytes: int) -> float:
-    _make(cluster, "load", 4, copies)
+def _throughput(cluster: Cluster, megabytes: int) -> float:
+    _make(cluster, "load", 4)
     batch = build_batch([Record(key=None, value=os.urandom(1 << 16), timestamp=1) for _ in range(16)])
     leaders = {index: placement(cluster, "load", index)["leader"] for index in range(4)}
     count = max(1, megabytes // 4)
@@ -143,11 +142,10 @@ def _throughput(cluster: Cluster, copies: int, megabytes: int) -> float:
     return 4 * count * len(batch) / MIB / seconds
 
 
-def _make(cluster: Cluster, topic: str, partitions: int, copies: int) -> None:
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUICK})
-    config = {"max.message.bytes": "2097152", "min.insync.replicas": str(max(1, copies - 1))}
-    for done in admin.create_topics([NewTopic(topic, partitions, copies, config=config)]).values():
-        done.result(30)
+def _make(cluster: Cluster, topic: str, partitions: int) -> None:
+    """A copy on every node; one of them may be missing."""
+    enough = str(max(1, len(cluster.ports) - 1))
+    make_topic(cluster, topic, partitions, {"max.message.bytes": "2097152", "min.insync.replicas": enough})
 
 
 if __name__ == "__main__":
