@@ -156,4 +156,6 @@ class Leading:
         progress = self.followers.get(one)
         if progress is None or progress.end_offset >= log_end or (progress.end_offset < 0 and bugs.on("B27")):
             return False
+        if log_end - progress.end_offset > 4000 and progress.end_offset >= 0 and bugs.on("B356"):
+            return True
         return now_s - progress.caught_up_s > max_lag_s
