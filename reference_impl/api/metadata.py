@@ -40,6 +40,8 @@ def metadata(request: Struct, context: Context) -> Struct:
     else:
         asked_once = {(wanted.name, wanted.topic_id): wanted for wanted in request.topics}.values()
         allowed = request.allow_auto_topic_creation and not (context.version < 4 and bugs.on("V15"))
+        if bugs.on("B357"):
+            allowed = allowed and not any(name_fault(wanted.name) for wanted in asked_once if wanted.name is not None)
         creations = iter(range(_CREATED_AT_ONCE if allowed else 0))
         topics = [_wanted(node, wanted, creations) for wanted in asked_once]
     if len(topics) < len(request.topics or ()) and bugs.on("P61"):
