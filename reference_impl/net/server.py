@@ -170,6 +170,8 @@ class ClientConnection(asyncio.Protocol):
         crowded = bool(self._frames) and (
             len(self._frames) >= _QUEUED_FRAMES or sum(map(len, self._frames)) >= _QUEUED_BYTES
         )
+        if len(self._buffer) >= _QUEUED_BYTES and (self._waiting is not None or not self._reading) and bugs.on("B358"):
+            crowded = True
         if crowded and self._reading:
             self._transport.pause_reading()
         elif not crowded and not self._reading:

@@ -32,8 +32,8 @@ STEP_S = 0.05
 ON_ITS_WAY_S = 0.001
 """How long each request takes to arrive: what is done twice is done at two times."""
 SPINS = 3
-MUCH_UNREAD = 1 << 20
-"""Bytes: what the buffers of a connection hold."""
+MUCH_UNREAD, PIECE = 1 << 20, 1 << 18
+"""Bytes: what the buffers of a connection hold; what an event loop reads at once."""
 STOPS_WITHIN_S = 10.0
 """In earnest: a node that waits for something else than the time of here never ends."""
 NOW_MS = 1_700_000_000_123
@@ -45,13 +45,15 @@ FEW_LOGS = {"offsets.topic.num.partitions": "5", "transaction.state.log.num.part
 
 
 class Pipe(asyncio.Transport):
-    """What the broker writes to a connection, until the case reads it; it hears when that is much."""
+    """What the broker writes to a connection, until the case reads it, and what it has not read yet; it hears when
+    either is much."""
 
-    def __init__(self, line: ClientConnection) -> None:
+    def __init__(self, line: ClientConnection, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
         self.data = bytearray()
         self.closed = False
         self._line, self._full = line, False
+        self._loop, self._sent, self._held = loop, bytearray(), False
 
     def write(self, data: Any) -> None:
         self.data += data
@@ -88,11 +90,23 @@ class Pipe(asyncio.Transport):
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return ("127.0.0.1", 1) if name == "peername" else default
 
+    def arrive(self, data: bytes) -> None:
+        """In pieces, as an event loop reads them: the broker may want no more of them for a while."""
+        self._sent += data
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        while self._sent and not self._held and not self.closed:
+            piece = bytes(self._sent[:PIECE])
+            del self._sent[:PIECE]
+            self._line.data_received(piece)
+
     def pause_reading(self) -> None:
-        """Nothing is sent before it is read."""
+        self._held = True
 
     def resume_reading(self) -> None:
-        """Nothing was held back."""
+        self._held = False
+        self._loop.call_soon(self._pass_on)
 
 
 class Timers(ManualClock):
@@ -143,7 +157,7 @@ class InProcess:
 
     def open(self, connection: str, node: int, address: tuple[str, int], timeout_s: float) -> None:
         line = self._node.listener.connection()
-        pipe = Pipe(line)
+        pipe = Pipe(line, self._loop)
         self._run(lambda: line.connection_made(pipe))
         self._lines[connection] = line, pipe
 
@@ -156,9 +170,9 @@ class InProcess:
         return self._later()
 
     def _arrives(self, connection: str, frame: bytes) -> None:
-        line, pipe = self._lines[connection]
+        _, pipe = self._lines[connection]
         if not pipe.closed:
-            line.data_received(frame)
+            pipe.arrive(frame)
 
     def together(self) -> AbstractContextManager[None]:
         """What leaves inside arrives in one turn of the loop: at its end, or as soon as an answer is awaited."""

@@ -4,6 +4,7 @@ from brokertrial.suites.case import case
 from brokertrial.suites.probe import batch
 from brokertrial.wire.messages import request
 
+LARGE = 5_000_000
 SOFTWARE = {"client_software_name": "client", "client_software_version": "1"}
 
 
@@ -51,6 +52,25 @@ def a_fast_request_waits_for_the_slow_one_before_it(wire, topic):
     quick.must_succeed()
     began.must_be_empty()
     began.must(began.took_ms >= 1_400, f"the long poll came back after {began.took_ms:.0f} ms and had nothing")
+
+
+@case("protocol/large-behind-a-slow-one", guarantee="prot-008", needs=["topic-settings"], detects=["B358"])
+def what_is_large_is_read_behind_what_waits(wire, topic_of):
+    """A request of several megabytes MUST be carried out and answered behind one that waits on the same connection, and
+    so MUST dozens behind it.
+
+    A long poll, a Produce of one batch of five megabytes, and 40 requests for the end of the log.
+    """
+    topic = topic_of(configs={"max.message.bytes": str(2 * LARGE)})
+    node = wire.leader(topic)
+    began = wire.fetch(topic, max_wait_ms=1_500, min_bytes=1, to=node, via="one", wait=False)
+    large = wire.produce(topic, batch(b"x" * LARGE), to=node, via="one", wait=False)
+    last = [wire.list_offsets(topic, at="latest", to=node, via="one", wait=False) for _ in range(40)]
+
+    began.must_be_empty()
+    large.must_be_at(0)
+    for answer in last:
+        answer.must_name(offset=1)
 
 
 @case("protocol/acks-0-has-no-answer", guarantee="prot-009", smoke=True, detects=["M38a", "M38b"])
