@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from brokertrial.reference_impl import bugs
+
 _SHARE_OF_LARGE = 8
 
 
@@ -37,7 +39,11 @@ class Budget:
         self.total += held - self._held.pop(holder, 0)
         if held:
             self._held[holder] = held
-        while self.total > self.limit:
+        while self.total > self.limit and self._held:
             greediest = max(self._held, key=self._held.__getitem__)
             self.total -= self._held.pop(greediest)
             greediest.abort()
+
+    def drop(self, holder: Holder) -> None:
+        """The connection is gone, and all that was kept for it."""
+        self.total -= self._held.pop(holder, 0) * (not bugs.on("B359"))

@@ -81,7 +81,7 @@ class Listener:
 
     def forget(self, connection: ClientConnection) -> None:
         self._connections.discard(connection)
-        self.budget.note(connection, 0)
+        self.budget.drop(connection)
 
     def close_idle(self, limit_s: float) -> None:
         """Ends connections that have not sent a whole request for this long."""
