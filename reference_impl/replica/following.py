@@ -84,7 +84,7 @@ class Following:
         for key in [key for key in self._changed if self.throttle.holds_back(self._partitions[key], self._me)]:
             self._rests(key, now_s)
         topics: dict[uuid.UUID, Struct] = {}
-        for key in self._changed:
+        for key in list(self._changed)[: 64 if bugs.on("B362") else None]:
             self._named[key] = self._partitions[key]
             self._told_start[key] = self._partitions[key].log.start_offset
             topics.setdefault(key[0], _Topic(topic_id=key[0])).partitions.append(self._wanted(key))
