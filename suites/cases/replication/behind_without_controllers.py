@@ -27,13 +27,15 @@ def who_fell_behind_in_many_is_in_sync_again(wire, topic_of, nodes, rng):
     wire.needs_setting(LAG, at_most=5_000)
     topic = topic_of(partitions=PARTITIONS, replicas=3, configs=COPIES)
     frozen = rng.choice(list(wire.nodes))
-    places = [place for place in range(PARTITIONS) if wire.leader(topic, place) != frozen]
+    leaders = {place: wire.leader(topic, place) for place in range(PARTITIONS)}
+    places = [place for place, leader in leaders.items() if leader != frozen]
+    lag_s = int(wire.setting(LAG) or 0) / 1_000
 
     def falls_behind():
         nodes.pause(frozen)
         for place in places:
-            wire.produce(topic, batch("behind"), place, acks=1).must_be_at(0)
-        wire.rest(int(wire.setting(LAG) or 0) / 1_000 + 1)
+            wire.produce(topic, batch("behind"), place, acks=1, to=leaders[place]).must_be_at(0)
+        wire.rest(lag_s + 1)
 
     nodes.crash_controllers(meanwhile=falls_behind)
     everyone, alive = set(wire.nodes), set(wire.nodes) - {frozen}
