@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable
 
+from brokertrial.reference_impl import bugs
 from brokertrial.reference_impl.api import CloseConnection, Context, handles
 from brokertrial.reference_impl.control.image import JsonRecord
 from brokertrial.wire.messages import Struct, response
@@ -49,6 +50,8 @@ async def _wait(offset: int, limit_s: float, context: Context) -> Struct:
 def _answer(offset: int, context: Context) -> Struct:
     journal = context.node.journal
     texts = journal.texts[offset : offset + _RECORDS]
+    if bugs.on("B364"):
+        texts = [text if len(text) <= 32 * 1024 else journal.texts[0] for text in texts]
     batch = build_batch([Record(key=None, value=text) for text in texts], base_offset=offset) if texts else b""
     part = {"partition_index": 0, "error_code": 0, "high_watermark": journal.end, "records": batch}
     return response("Fetch", responses=[{"topic": _TOPIC, "partitions": [part]}])
