@@ -82,6 +82,8 @@ class Loads:
         """Another node coordinates what lives there: what was read of it is forgotten."""
         self._open.pop(index, None)
         self._failed.discard(index)
+        if self._next is not None and reads_no_more():
+            self._next.cancel()
 
     def stop(self) -> None:
         """Forgets all that is open."""
@@ -117,7 +119,7 @@ def _pause_s() -> float:
 
 
 def _reads_few() -> bool:
-    return _ends_as_it_began() or lists_what_is_read() or leaves_off_looking()
+    return _ends_as_it_began() or lists_what_is_read() or leaves_off_looking() or reads_no_more()
 
 
 def _answers_early() -> bool:
@@ -143,3 +145,8 @@ def says_so_to_all() -> bool:
 def leaves_off_looking() -> bool:
     """Not in a healthy broker: whether a look for expired offsets while a log is read is the last."""
     return bugs.on("B329")
+
+
+def reads_no_more() -> bool:
+    """Not in a healthy broker: whether reading ends when another log is given away."""
+    return bugs.on("B365")
