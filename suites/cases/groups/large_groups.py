@@ -4,6 +4,7 @@ import struct
 from contextlib import contextmanager
 
 from brokertrial.suites.case import case
+from brokertrial.suites.cases.groups._group_settings import LONGEST_MS, lengthen_sessions
 from brokertrial.suites.cases.groups._old_clients import RANGE, subscription
 from brokertrial.suites.probe import rebalance
 from brokertrial.suites.probe.admin import DELETE, SET, TOPIC
@@ -16,7 +17,7 @@ from brokertrial.wire.messages import request
 
 OFFSETS, LARGEST, TAKES, EACH = "__consumer_offsets", "max.message.bytes", 10_000, 6_000
 BEAT, POLICY, FALLS_BACK = "ConsumerGroupHeartbeat", "group.consumer.migration.policy", ("bidirectional", "downgrade")
-MEMBERS, WITHIN_S, LONG_MS = 3, 30, 120_000
+MEMBERS, WITHIN_S, LONG_MS, ALMOST_MS = 3, 30, 120_000, LONGEST_MS * 4 // 5
 CALLED = (errors.NONE, errors.REBALANCE_IN_PROGRESS)
 STABLE, COMMITTED = "Stable", 7
 
@@ -63,6 +64,7 @@ def _generation(wire, nodes, topic):
 def _becomes_classic(wire, nodes, topic):
     group = wire.name("g")
     wire.commit(group, topic, offset=COMMITTED).must_succeed()
+    lengthen_sessions(wire, group)
     modern, old = ConsumerGroupMember(wire, group, topic), _classic_members(wire, group, topic)
     modern.beat().must_succeed()
     reconcile(modern, partitions=MEMBERS + 1)
@@ -83,8 +85,11 @@ def _over_restarts(wire, nodes, group, topic, look):
     partitions = partitions_shown(wire, OFFSETS)
     beside = next(names_in(wire, coordinator_partition(group, partitions), partitions))
     for name, act in (("at once", None), ("after a stop", nodes.stop_and_start), ("after a crash", nodes.crash)):
+        began_ms = wire.now_ms()
         if act is not None:
             act(nodes.of_group(group))
+        if wire.now_ms() > began_ms + ALMOST_MS:
+            wire.unclear("members that were not heard for so long may have been expelled", "slow-target")
         with wire.part(name):
             wire.eventually(lambda: _after_a_write(wire, beside, topic, look), within=WITHIN_S)
             wire.committed(group, topic).must_be(COMMITTED)
