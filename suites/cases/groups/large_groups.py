@@ -25,7 +25,14 @@ STABLE, COMMITTED = "Stable", 7
 @case(
     "groups/records-too-large-for-their-log",
     guarantees=["grp-016", "g848-011", "g848-014", "grp-020"],
-    apis={"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "DescribeGroups": 4, "IncrementalAlterConfigs": 0},
+    apis={
+        "JoinGroup": 5,
+        "SyncGroup": 3,
+        "Heartbeat": 3,
+        "DescribeGroups": 4,
+        "IncrementalAlterConfigs": 0,
+        "DescribeConfigs": 1,
+    },
     needs=["topic-settings", "partitions", "kill", "terminate", "restart"],
     detects=["B203"],
 )
@@ -75,8 +82,8 @@ def _becomes_classic(wire, nodes, topic):
         left = _taken(modern.leave())
         look = _must_be_classic if left else _must_be_as_before
         _over_restarts(wire, nodes, group, topic, lambda: look(wire, group, modern, old))
-    if not left:
-        modern.leave().must_succeed()
+    if not left:  # the coordinator may hear a little later that the limit is gone
+        wire.eventually(lambda: modern.leave().must_succeed(), within=WITHIN_S)
     _come_together(wire, topic, old)
     _must_be_listed(wire, group, "classic")
 
@@ -190,3 +197,11 @@ def _small_batches(wire):
         yield
     finally:
         wire.change_configs(TOPIC, OFFSETS, [(LARGEST, DELETE, None)]).must_succeed()
+        for node in wire.nodes:
+            wire.until(lambda node=node: not _limited(wire, node), within=WITHIN_S, what="the limit is gone")
+
+
+def _limited(wire, node):
+    rows = [{"resource_type": TOPIC, "resource_name": OFFSETS, "configuration_keys": [LARGEST]}]
+    answer = wire.ask(request("DescribeConfigs", resources=rows), to=node).must_succeed()
+    return [row.value for row in answer.struct.results[0].configs] == [str(TAKES)]
