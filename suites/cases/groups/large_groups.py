@@ -98,13 +98,14 @@ def _over_restarts(wire, nodes, group, topic, look):
         if wire.now_ms() > began_ms + ALMOST_MS:
             wire.unclear("members that were not heard for so long may have been expelled", "slow-target")
         with wire.part(name):
-            wire.eventually(lambda: _after_a_write(wire, beside, topic, look), within=WITHIN_S)
+            wire.eventually(lambda: _after_a_write(wire, group, beside, topic, look), within=WITHIN_S)
             wire.committed(group, topic).must_be(COMMITTED)
 
 
-def _after_a_write(wire, beside, topic, look):
+def _after_a_write(wire, group, beside, topic, look):
     """Kafka lists a group twice between a write that failed and the next one; and see make_coordinator_write."""
     wire.commit(beside, topic, offset=1).must_succeed()
+    wire.forget_coordinator(group)
     look()
 
 
