@@ -346,6 +346,8 @@ def _cut(partition: Partition, wanted: Struct, request: Struct, room: int, data:
     end = max(each.header.last_offset + 1 for each in batches(data))
     readable = partition.readable_end(committed=request.isolation_level == 1)
     more = end < (partition.log.end_offset if bugs.on("B185") else readable)
+    if more and partition.log.segment_of(end) is not partition.log.segment_of(wanted.fetch_offset):
+        more = not bugs.on("B366")
     return max(min(wanted.partition_max_bytes, room) - len(data), 0) if more else 0
 
 
