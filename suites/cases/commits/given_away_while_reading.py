@@ -3,6 +3,7 @@
 from brokertrial.suites.case import case
 from brokertrial.suites.cases.commits._much_committed import PARTITIONS, MuchCommitted
 from brokertrial.suites.cases.replication._handing_over import APIS as MOVES
+from brokertrial.suites.cases.replication._handing_over import _are_in_order, _first, _shown
 from brokertrial.suites.probe.coordinator_writes import OFFSETS_TOPIC
 from brokertrial.suites.probe.preferred_leaders import await_leaders
 from brokertrial.wire.messages import request
@@ -39,21 +40,17 @@ def who_gives_groups_away_reads_the_others_to_the_end(wire, topic_of, nodes, rng
 
 def _hand_on(wire, moves):
     """What each of these nodes leads of the offsets topic is led by the other then, in this order."""
-    rows = {node: [row for row in _shown(wire, wire.controller()) if row.leader_id == node] for node in moves}
+    rows = {node: [row for row in _shown(wire, OFFSETS_TOPIC) if row.leader_id == node] for node in moves}
     if any(len(row.replica_nodes) != len(wire.nodes) for led in rows.values() for row in led):
         wire.not_applicable(f"{OFFSETS_TOPIC} is not on each node")
-    orders = {
-        row.partition_index: [moves[node], *[each for each in row.replica_nodes if each != moves[node]]]
-        for node, led in rows.items()
-        for row in led
-    }
+    orders = {row.partition_index: _first(moves[node], row.replica_nodes) for node, led in rows.items() for row in led}
     parts = [{"partition_index": index, "replicas": order} for index, order in orders.items()]
     asked = request(
         "AlterPartitionReassignments", timeout_ms=10_000, topics=[{"name": OFFSETS_TOPIC, "partitions": parts}]
     )
     wire.ask(asked, to=wire.controller).must_succeed()
     wire.until(
-        lambda: all(row.replica_nodes == orders.get(row.partition_index, row.replica_nodes) for row in _shown(wire)),
+        lambda: _are_in_order(wire, OFFSETS_TOPIC, orders),
         within=WITHIN_S,
         what=f"the replicas of {OFFSETS_TOPIC} are in their new order",
     )
@@ -65,8 +62,3 @@ def _hand_on(wire, moves):
     for election in elections:
         election.examined = True  # who leads already is answered so
     await_leaders(wire)
-
-
-def _shown(wire, node=None):
-    answer = wire.metadata(OFFSETS_TOPIC, to=wire.controller() if node is None else node)
-    return answer.struct.topics[0].partitions if answer.struct.topics else []
